@@ -1,0 +1,100 @@
+"""Bit counting and random numbers for kernels, the same under Numba and as plain Python.
+
+Bit sets are non-negative ``int64`` (Numba turns mixed signed and unsigned arithmetic into floats).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from .jit import JIT_DISABLED, kernel
+
+__all__ = ["bit_count", "mix_uint64", "next_uint64", "random_below", "shuffle", "trailing_zeros"]
+
+_GOLDEN = 0x9E3779B97F4A7C15
+_MIX_1 = 0xBF58476D1CE4E5B9
+_MIX_2 = 0x94D049BB133111EB
+_MASK = 0xFFFFFFFFFFFFFFFF
+
+if JIT_DISABLED:
+
+    def bit_count(bits: int) -> int:
+        """Return the number of bits set."""
+        return int(bits).bit_count()
+
+    def trailing_zeros(bits: int) -> int:
+        """Return the index of the lowest bit set; ``bits`` must not be 0."""
+        bits = int(bits)
+        return (bits & -bits).bit_length() - 1
+
+    def mix_uint64(value: Any) -> Any:
+        """Return SplitMix64's output function of a 64-bit value."""
+        z = int(value)
+        z = (z ^ (z >> 30)) * _MIX_1 & _MASK
+        z = (z ^ (z >> 27)) * _MIX_2 & _MASK
+        return np.uint64(z ^ (z >> 31))
+
+    def next_uint64(rngs: Any, lane: int) -> Any:
+        """Return the next 64 random bits of a lane's stream (SplitMix64: Steele, Lea and Flood 2014)."""
+        rngs[lane] = np.uint64((int(rngs[lane]) + _GOLDEN) & _MASK)
+        return mix_uint64(rngs[lane])
+
+else:
+
+    @intrinsic
+    def _ctpop(typing_context: Any, bits: Any) -> Any:
+        def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+            return builder.ctpop(args[0])
+
+        return types.int64(types.int64), codegen
+
+    @intrinsic
+    def _cttz(typing_context: Any, bits: Any) -> Any:
+        def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+            return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+        return types.int64(types.int64), codegen
+
+    @kernel
+    def bit_count(bits: int) -> int:
+        """Return the number of bits set."""
+        return _ctpop(np.int64(bits))
+
+    @kernel
+    def trailing_zeros(bits: int) -> int:
+        """Return the index of the lowest bit set; ``bits`` must not be 0."""
+        return _cttz(np.int64(bits))
+
+    @kernel
+    def mix_uint64(value: Any) -> Any:
+        """Return SplitMix64's output function of a 64-bit value."""
+        z = value
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(_MIX_1)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(_MIX_2)
+        return z ^ (z >> np.uint64(31))
+
+    @kernel
+    def next_uint64(rngs: Any, lane: int) -> Any:
+        """Return the next 64 random bits of a lane's stream (SplitMix64: Steele, Lea and Flood 2014)."""
+        rngs[lane] += np.uint64(_GOLDEN)
+        return mix_uint64(rngs[lane])
+
+
+@kernel
+def random_below(rngs: Any, lane: int, bound: int) -> int:
+    """Return a uniform integer in ``[0, bound)``, ``bound`` at most 2**31 (bias below bound / 2**32)."""
+    return np.int64(((next_uint64(rngs, lane) >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
+
+
+@kernel
+def shuffle(rngs: Any, lane: int, order: Any) -> None:
+    """Fill ``order`` with a uniform permutation of ``0 .. len(order) - 1`` (inside-out Fisher-Yates)."""
+    for i in range(len(order)):
+        j = random_below(rngs, lane, i + 1)
+        order[i] = order[j]
+        order[j] = i

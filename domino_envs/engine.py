@@ -1,0 +1,123 @@
+"""Episodes of any game, one lane at a time: shuffles, deal after deal, rewards. AEC and batch both run on this.
+
+A lane is one running episode. Its parts lie in arrays indexed by lane: ``states`` (the game's records), ``rngs``
+(``uint64``), ``orders`` (``int8 (lanes, shuffles, tiles)``: draw orders given or drawn) and ``num_orders`` (``int8``,
+how many of them were given).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .bits import mix_uint64, random_below, shuffle
+from .games.kernels import deal, moves, observe, play
+from .jit import kernel
+
+__all__ = ["LOT", "lane_streams", "play_episode_action", "start_episode", "write_mask"]
+
+#: Opener argument: draw the lot.
+LOT = -1
+
+
+@kernel
+def _fill_streams(base: Any, rngs: Any) -> None:
+    for lane in range(len(rngs)):
+        rngs[lane] = mix_uint64(base[0] ^ mix_uint64(np.uint64(lane) + base[1]))
+
+
+def lane_streams(seed: int | None, num_lanes: int) -> NDArray[np.uint64]:
+    """Return the start of each lane's random stream, ``uint64 (num_lanes,)``.
+
+    A lane's stream depends on the seed and its index alone. Without a seed, fresh entropy is used.
+
+    Raises:
+        ValueError: for a seed that is not a non-negative whole number.
+    """
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0):
+        raise ValueError(f"seed must be a non-negative whole number or None, got {seed!r}")
+    base = np.random.SeedSequence(None if seed is None else int(seed)).generate_state(2, np.uint64)
+    base[1] >>= np.uint64(1)  # leaves room for the lane number
+    rngs = np.empty(num_lanes, dtype=np.uint64)
+    _fill_streams(base, rngs)
+    return rngs
+
+
+@kernel
+def _lay_out(state: Any, rngs: Any, orders: Any, num_orders: Any, lane: int) -> None:
+    state["deal_over"] = 0
+    state["ply"] = 0
+    state["last_action"] = -1
+    state["last_mover"] = -1
+    if state["deal"] % state["deals_per_order"] == 0:
+        if state["shuffles"] >= num_orders[lane]:
+            shuffle(rngs, lane, orders[lane, state["shuffles"]])
+        state["shuffles"] += 1
+    deal(state, orders[lane, state["shuffles"] - 1])
+
+
+@kernel
+def _go_on(state: Any, rngs: Any, orders: Any, num_orders: Any, lane: int) -> None:
+    """After a finished deal, lay out the next ones until one asks for a decision or the episode is over."""
+    while state["deal_over"]:
+        if state["deal"] + 1 >= state["deals"]:
+            state["over"] = 1
+            return
+        state["deal"] += 1
+        # The opener alternates; with two deals to an order, so does the opener of the first of each (R8).
+        if state["deal"] % state["deals_per_order"] != 0 or state["deals_per_order"] % 2 == 1:
+            state["opener"] = 1 - state["opener"]
+        _lay_out(state, rngs, orders, num_orders, lane)
+
+
+@kernel
+def start_episode(template: Any, states: Any, rngs: Any, orders: Any, num_orders: Any, lane: int, opener: int) -> bool:
+    """Start an episode; an episode without any decision is drawn anew unless its orders are all given.
+
+    Returns:
+        False if the given orders leave no decision in the whole episode.
+    """
+    while True:
+        states[lane] = template[0]
+        state = states[lane]
+        state["opener"] = random_below(rngs, lane, 2) if opener < 0 else opener
+        _lay_out(state, rngs, orders, num_orders, lane)
+        _go_on(state, rngs, orders, num_orders, lane)
+        if not state["over"]:
+            return True
+        if num_orders[lane] >= state["shuffles"]:
+            return False
+
+
+@kernel
+def play_episode_action(
+    states: Any, rngs: Any, orders: Any, num_orders: Any, lane: int, action: int, points_reward: bool
+) -> float:
+    """Take a legal action and return seat 0's reward (seat 1's is its negative)."""
+    state = states[lane]
+    before = state["scores"][0] - state["scores"][1]
+    state["last_action"] = action
+    state["last_mover"] = state["mover"]
+    state["ply"] += 1
+    play(state, action)
+    if not state["deal_over"]:
+        return 0.0
+    _go_on(state, rngs, orders, num_orders, lane)
+    difference = np.float64(state["scores"][0] - state["scores"][1])
+    if points_reward:
+        return difference - before
+    return np.sign(difference) if state["over"] else 0.0
+
+
+@kernel
+def write_mask(states: Any, lane: int, mask: Any, actions: Any) -> int:
+    """Write the legal actions of a lane as an ``int8`` mask and as a list; all zero when the episode is over."""
+    mask[:] = 0
+    if states[lane]["over"]:
+        return 0
+    count = moves(states[lane], actions)
+    for i in range(count):
+        mask[actions[i]] = 1
+    return count
