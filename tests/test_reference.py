@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from reference import DOUBLE_NINE, DOUBLE_SIX_NO_DOUBLES
 from reference.domaster import PASS, Chain, ReferenceDomaster
 from reference.mate import ReferenceMate, perfect_margin
@@ -57,20 +58,20 @@ def test_tile_numbers() -> None:
 @pytest.mark.parametrize(("make", "size"), [(ReferenceMate, 21), (ReferenceDomaster, 55), (ReferenceThirdLevel, 21)])
 def test_what_is_refused(make: Callable[..., Any], size: int) -> None:
     good = list(range(size))
-    for orders, opener, episode in (
-        ([good[:-1]], 0, "deal"),
-        ([[0, *good[:-1]]], 0, "deal"),
-        ([[n + 1 for n in good]], 0, "deal"),
-        ([], 0, "deal"),
-        ([good], 2, "deal"),
-        ([good], 0, "rubber"),
+    for orders, opener, episode, message in (
+        ([good[:-1]], 0, "deal", "permutation"),
+        ([[0, *good[:-1]]], 0, "deal", "permutation"),
+        ([[n + 1 for n in good]], 0, "deal", "permutation"),
+        ([], 0, "deal", "needs 1 draw orders"),
+        ([good], 2, "deal", "opener"),
+        ([good], 0, "rubber", "episode"),
     ):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match=message):
             make(orders, opener, episode)
     game = make([good], 0, "deal")
     wrong = next(action for action in range(10_000) if action not in game.legal_actions())
     for call in (game.play, game.notation):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="not legal now"):
             call(wrong)
 
 
@@ -106,25 +107,31 @@ def test_mate_first_move_and_notation() -> None:
 def test_mate_score_counts_the_starter_r6() -> None:
     game = ReferenceMate([mate_order(ALL_SIXES + sixes("2-3 2-4 2-5 3-4"), six("0-1"))], 0, "deal")
     play(game, "0-6")  # the responder has no 6
-    assert game.over and game.mover is None and game.legal_actions() == []
+    assert game.over
+    assert game.mover is None
+    assert game.legal_actions() == []
     assert game.results == [(0, 2 * 6)]
     assert game.scores == [12, 0]
 
 
 def test_mate_dead_games_r7() -> None:
     game = ReferenceMate([dead_order()], 0, "deal")
-    assert game.over and game.no_decision()
+    assert game.over
+    assert game.no_decision()
     assert game.results == [(1, 1)]
     game = ReferenceMate([dead_order()], 0, "set")
-    assert game.over and game.no_decision()
+    assert game.over
+    assert game.no_decision()
     assert game.results == [(1, 1), (0, 1)]
     live = mate_order(ALL_SIXES + sixes("2-3 2-4 2-5 3-4"), six("0-1"))
     game = ReferenceMate([dead_order(), live], 0, "match")
-    assert not game.over and not game.no_decision()
+    assert not game.over
+    assert not game.no_decision()
     assert (game.deal_number, game.opener, game.mover, game.scores) == (2, 1, 1, [1, 1])
     game = ReferenceMate([live, dead_order()], 0, "match")
     play(game, "0-6", "0-6")
-    assert game.over and not game.no_decision()
+    assert game.over
+    assert not game.no_decision()
     assert game.results == [(0, 12), (1, 12), (0, 1), (1, 1)]
 
 
@@ -225,7 +232,8 @@ def test_domaster_chain_grows_as_in_the_source() -> None:
     assert notations(game) == {
         "1:3-9 1R", "3:5-5 1L", "4:0-5 1L", "1:3-9 new", "2:7-7 new", "3:5-5 new", "4:0-5 new"
     }  # fmt: skip
-    assert 11 * 0 + 1 in game.legal_actions() and 11 * 2 + 0 in game.legal_actions()
+    assert 11 * 0 + 1 in game.legal_actions()
+    assert 11 * 2 + 0 in game.legal_actions()
     play(game, "1:3-9 1R", "1:2-3 1R")
     assert game.chains[0].tiles() == [(5, 9), (9, 3), (3, 2)]
     play(game, "3:5-5 1L", "2:1-8 new", "4:0-5 1L")  # the double is an ordinary tile
@@ -266,7 +274,9 @@ def test_domaster_five_tiles_a_side_and_the_eleventh_wins() -> None:
     assert not game.over
     game = domaster([long_chain(4, 5), *full], ("1-9 2-9", "3-3"))
     play(game, "2:2-9 1L")
-    assert game.over and game.results == [(0, 1)] and game.scores == [1, 0]
+    assert game.over
+    assert game.results == [(0, 1)]
+    assert game.scores == [1, 0]
     assert len(game.chains[0].tiles()) == 11
 
 
@@ -275,15 +285,19 @@ def test_domaster_passes_r1_r2() -> None:
     game = domaster(chains, ("1-1 0-1", "2-2"))
     assert PASS not in game.legal_actions()  # who can move must
     play(game, "2:0-1 3R")
-    assert game.legal_actions() == [PASS] and game.notation(PASS) == "pass"
+    assert game.legal_actions() == [PASS]
+    assert game.notation(PASS) == "pass"
     play(game, "pass")
-    assert not game.over and game.mover == 0
+    assert not game.over
+    assert game.mover == 0
     assert notations(game) == {"1:1-1 3R"}
     play(game, "1:1-1 3R", "pass")  # the move between them: not two passes in succession
     assert not game.over
     play(game, "pass")
-    assert game.over and game.mover is None
-    assert game.results == [(None, 0)] and game.scores == [0, 0]
+    assert game.over
+    assert game.mover is None
+    assert game.results == [(None, 0)]
+    assert game.scores == [0, 0]
 
 
 @pytest.mark.parametrize("five_bridges", [False, True])
@@ -358,8 +372,10 @@ def position(
 def test_third_level_deal_and_window() -> None:
     game = ReferenceThirdLevel([list(range(20, -1, -1))], 1)
     assert game.table == [Laid(20, 0, 0, 0, 1)]  # 5-6: low half on (0, 0), high half on (0, 1)
-    assert game.hands == [[14, 16, 18], [15, 17, 19]] and game.pool == list(range(13, -1, -1))
-    assert game.mover == game.opener == 1 and game.phase == "move"
+    assert game.hands == [[14, 16, 18], [15, 17, 19]]
+    assert game.pool == list(range(13, -1, -1))
+    assert game.mover == game.opener == 1
+    assert game.phase == "move"
     # One row and two columns: the starter lies on window row (23 - 1) // 2 = 11, columns (23 - 2) // 2 = 10 and 11.
     action = ((4 * 2 + 0) * 23 + 11) * 23 + 12  # slot 2 is 4-6, east on (0, 2): the row would hold 6 twice
     assert action not in game.legal_actions()
@@ -367,8 +383,10 @@ def test_third_level_deal_and_window() -> None:
     assert game.notation(action) == "3-4@-2,0 S"
     game.play(action)
     # Nothing to lift, so the turn is over; three rows now: the top one, -2, is window row (23 - 3) // 2 = 10.
-    assert game.mover == 0 and game.phase == "move"
-    assert game.hands[1] == [13, 17, 19] and game.pool == list(range(12, -1, -1))
+    assert game.mover == 0
+    assert game.phase == "move"
+    assert game.hands[1] == [13, 17, 19]
+    assert game.pool == list(range(12, -1, -1))
     action = (0 * 23 + 11) * 23 + 11  # slot 0 of seat 0 is 2-6, east on (-1, 1): row -1 reads 4 2 6
     assert game.notation(action) == "2-6@-1,1 E"
     action = ((4 * 2 + 3) * 23 + 11) * 23 + 11  # slot 2 is 4-5, north on (-1, 1): a second 4 in row -1
@@ -384,7 +402,8 @@ def test_third_level_hand_size(hand_size: int) -> None:
     largest = 0
     while not game.over:
         sizes = [len(hand) for hand in game.hands]
-        assert max(sizes) <= hand_size and (not game.pool or sizes == [hand_size] * 2)
+        assert max(sizes) <= hand_size
+        assert not game.pool or sizes == [hand_size] * 2
         largest = max(largest, game.legal_actions()[-1])
         game.play(rng.choice(game.legal_actions()))
     assert largest == (4 * hand_size + 2) * 81
@@ -399,7 +418,8 @@ def test_third_level_ground_rule_touches_and_r9() -> None:
     names = notations(game)
     assert "2-6@-1,3 E" not in names  # row -1 would read 2 . 3 2 6: the 2 repeats across the gap
     assert "2-6@0,3 E" in names  # row 0 would read 0 1 4 2 6
-    assert "2-6@0,3 S" in names and "2-6@0,3 N" in names
+    assert "2-6@0,3 S" in names
+    assert "2-6@0,3 N" in names
     assert "2-6@2,1 S" in names  # below the 5
     assert "2-6@0,4 E" not in names  # touches nothing
     assert "2-6@1,0 W" not in names  # column 0 would hold two 2s
@@ -455,11 +475,10 @@ def test_third_level_upper_level_r10() -> None:
     before = {cell: top.pip for cell, top in game.surface().items()}
     play(game, "1-2@0,1 E^")
     assert {cell: top.pip for cell, top in game.surface().items()} == before  # what is seen does not change
-    assert game.mover == 1 and game.phase == "move"  # the turn is over
-    assert game.hands[0] == sixes("0-3 1-3 2-6") and game.pool == []
-    # Unequal heights carry nothing: 0 and 2 lie at heights 1 and 2.
-    game = position("0-1@0,0 E; 2-3@0,2 E; 1-2@0,1 E^", ("4-6", ""))
-    assert not any(name.endswith("^") for name in notations(game))
+    assert game.mover == 1
+    assert game.phase == "move"
+    assert game.hands[0] == sixes("0-3 1-3 2-6")
+    assert game.pool == []
     # The low half to the east or to the south: the action is still numbered by the north-western cell.
     game = position("0-2@0,0 E; 1-3@0,2 E", ("1-2", "4-5"))
     action = (4 * 3 * 23 + top) * 23 + left + 1
@@ -475,40 +494,57 @@ TWO_UP = "0-4@0,0 S; 1-5@0,1 N; 2-6@0,2 S; 3-4@0,3 N; 0-1@0,0 E^; 2-3@0,2 E^"  #
 def test_third_level_wins_on_the_third_level() -> None:
     game = position(TWO_UP, ("1-2", "4-5"))
     play(game, "1-2@0,1 E^")
-    assert game.over and game.results == [(0, 1)] and game.scores == [1, 0] and game.legal_actions() == []
+    assert game.over
+    assert game.results == [(0, 1)]
+    assert game.scores == [1, 0]
+    assert game.legal_actions() == []
     from_ground = position(TWO_UP + "; 1-2@2,0 E", ("0-5", "4-5"), phase="bonus", earner="3-4")
     assert notations(from_ground) == {"lift 1-2@0,1 E", "end"}
     play(from_ground, "lift 1-2@0,1 E")
-    assert from_ground.over and from_ground.results == [(0, 1)]
+    assert from_ground.over
+    assert from_ground.results == [(0, 1)]
     table = TWO_UP + "; 1-6@2,0 S; 2-4@2,1 S; 1-2@2,0 E^"
     from_second = position(table, ("0-5", "4-5"), phase="bonus", earner="3-4")
     assert notations(from_second) == {"lift 1-2@0,1 E", "end"}
     play(from_second, "lift 1-2@0,1 E")
-    assert from_second.over and from_second.results == [(0, 1)]
+    assert from_second.over
+    assert from_second.results == [(0, 1)]
     assert {top.height for top in from_second.surface().values()} == {1, 2, 3}
 
 
 def test_third_level_covered_tiles_and_level_of_a_lift() -> None:
-    # 2-3 lies on the ground under 1-2 and 3-4; the 2 and the 3 at height 2 would carry it, but it is covered.
-    row = "0-1@0,0 E; 2-3@0,2 E; 4-5@0,4 E; 1-2@0,1 E^; 3-4@0,3 E^"
-    game = position(row, ("0-6", "4-6"), phase="bonus", earner="4-5")
-    assert game.phase == "move" and game.mover == 1  # nothing to lift: the bonus ended by itself
+    # The 1 and the 2 at height 2 would carry 1-2, which lies on the ground; 1-4 covers one half of it.
+    table = TWO_UP + "; 1-2@2,0 E; 1-4@2,0 N^"
+    game = position(table, ("0-5", "4-6"), phase="bonus", earner="3-4")
+    assert game.phase == "move"
+    assert game.mover == 1
     # A tile on the second level is not lifted to another place of the same level.
     table = "0-1@0,0 E; 2-3@0,2 E; 1-4@2,1 S; 2-5@2,2 S; 0-6@1,0 E; 1-2@0,1 E^"
     game = position(table, ("3-6", "4-6"), phase="bonus", earner="2-5")
-    assert game.surface()[2, 1].pip == 1 and game.surface()[2, 2].pip == 2
-    assert game.phase == "move" and game.mover == 1
+    assert game.surface()[2, 1].pip == 1
+    assert game.surface()[2, 2].pip == 2
+    assert game.phase == "move"
+    assert game.mover == 1
+
+
+def test_third_level_unequal_heights_carry_nothing() -> None:
+    game = position(TWO_UP.removesuffix("; 2-3@0,2 E^"), ("1-2 2-3", "4-5"))
+    assert game.surface()[0, 1].height == 2
+    assert game.surface()[0, 2].height == 1
+    assert {name for name in notations(game) if name.endswith("^")} == {"2-3@0,2 E^"}
 
 
 BRANCH = "0-1@0,0 E; 2-3@0,2 E; 2-6@-1,0 N; 3-4@-1,1 N"  # 2-3 fits on (-1, 0) and (-1, 1)
 
 
 def test_third_level_lift_leaves_one_piece() -> None:
-    assert in_one_piece({(0, 0), (0, 1), (1, 1)}) and not in_one_piece({(0, 0), (1, 1)})
+    assert in_one_piece({(0, 0), (0, 1), (1, 1)})
+    assert not in_one_piece({(0, 0), (1, 1)})
     game = position(BRANCH, ("5-6", "4-6"), phase="bonus", earner="3-4")
     assert notations(game) == {"lift 2-3@-1,0 E", "end"}
     game = position(BRANCH + "; 4-5@0,4 E", ("5-6", "4-6"), phase="bonus", earner="3-4")
-    assert game.phase == "move" and game.mover == 1  # 2-3 holds 4-5 to the rest
+    assert game.phase == "move"
+    assert game.mover == 1
 
 
 def test_third_level_earner_stays_r11() -> None:
@@ -516,7 +552,14 @@ def test_third_level_earner_stays_r11() -> None:
     # By laying it: 2-3 itself earns the bonus and is the only tile that fits anywhere.
     game = position("0-1@0,0 E; 2-6@-1,0 N; 3-4@-1,1 N", ("2-3 5-6", "4-6"))
     play(game, "2-3@0,2 E")
-    assert game.mover == 1 and game.phase == "move"
+    assert game.mover == 1
+    assert game.phase == "move"
+
+
+def test_third_level_no_bonus_for_an_upper_level() -> None:
+    game = position(BRANCH, ("4-6 0-5", "1-5"))  # 2-3 could be lifted if there were a bonus
+    play(game, "4-6@-2,1 W^")
+    assert (game.mover, game.phase) == (1, "move")
 
 
 def test_third_level_bonus_and_further_move_r12() -> None:
@@ -525,20 +568,23 @@ def test_third_level_bonus_and_further_move_r12() -> None:
     game = position(start, hands, pool="5-6 1-5")
     play(game, "3-4@-1,1 N")
     assert (game.mover, game.phase) == (0, "bonus")
-    assert game.hands[0] == sixes("0-2 0-5 5-6") and game.pool == [six("1-5")]
+    assert game.hands[0] == sixes("0-2 0-5 5-6")
+    assert game.pool == [six("1-5")]
     assert game.legal_actions()[-1] == 14 * 23 * 23  # the last action of all ends the turn
     assert game.outside_window == 0
     play(game, "lift 2-3@-1,0 E")
     assert (game.mover, game.phase) == (0, "further")
     assert game.hands[0] == sixes("0-2 0-5 5-6")  # a lift draws nothing
     names = notations(game)
-    assert "end" in names and not any(name.startswith("lift") for name in names)
+    assert "end" in names
+    assert not any(name.startswith("lift") for name in names)
     assert Laid(six("2-3"), -1, 0, 0, 2) in game.table
     again = "5-6@0,2 E"
     assert again in names  # the cells that 2-3 left are free
     play(game, again)  # a new bonus, but with nothing to lift: the turn is over
     assert (game.mover, game.phase) == (1, "move")
-    assert game.hands[0] == sixes("0-2 0-5 1-5") and game.pool == []
+    assert game.hands[0] == sixes("0-2 0-5 1-5")
+    assert game.pool == []
 
     ended = position(start, hands, pool="5-6 1-5")
     play(ended, "3-4@-1,1 N", "end")
@@ -551,7 +597,8 @@ def test_third_level_bonus_and_further_move_r12() -> None:
 def test_third_level_further_move_on_an_upper_level_ends_the_turn() -> None:
     game = position("0-1@0,0 E; 2-3@0,2 E; 2-6@-1,0 N", ("3-4 4-6 1-5", "0-5"))
     play(game, "3-4@-1,1 N", "lift 2-3@-1,0 E")
-    assert game.phase == "further" and "4-6@-2,1 W^" in notations(game)
+    assert game.phase == "further"
+    assert "4-6@-2,1 W^" in notations(game)
     play(game, "4-6@-2,1 W^")
     assert (game.mover, game.phase) == (1, "move")
 
@@ -564,11 +611,15 @@ def test_third_level_further_move_with_nothing_to_lay_ends_by_itself() -> None:
 
 def test_third_level_passes_r13() -> None:
     game = position("0-1@0,0 E", ("", "2-3 4-5"))
-    assert game.mover == 1 and not game.over  # seat 0 passed
+    assert game.mover == 1
+    assert not game.over
     play(game, "2-3@0,2 E")
-    assert game.mover == 1 and not game.over  # and again: a move lies between
+    assert game.mover == 1
+    assert not game.over
     play(game, "4-5@0,4 E")
-    assert game.over and game.results == [(None, 0)] and game.scores == [0, 0]
+    assert game.over
+    assert game.results == [(None, 0)]
+    assert game.scores == [0, 0]
 
 
 @pytest.mark.parametrize("board_size", [4, 7])
@@ -590,7 +641,8 @@ def test_third_level_window(board_size: int) -> None:
             small.play(rng.choice(small.legal_actions()))
             rows = [row for row, _ in small.surface()]
             assert max(rows) - min(rows) < board_size
-    assert outside > 0 and bonuses > 0
+    assert outside > 0
+    assert bonuses > 0
 
 
 def test_third_level_statistics_and_invariants() -> None:
