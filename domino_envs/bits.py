@@ -12,7 +12,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from .jit import JIT_DISABLED, kernel
+from .jit import JIT_DISABLED, int64, kernel
 
 __all__ = ["bit_count", "mix_uint64", "next_uint64", "random_below", "shuffle", "trailing_zeros"]
 
@@ -46,14 +46,14 @@ if JIT_DISABLED:
 
 else:
 
-    @intrinsic
+    @intrinsic  # type: ignore[untyped-decorator]
     def _ctpop(typing_context: Any, bits: Any) -> Any:
         def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
             return builder.ctpop(args[0])
 
         return types.int64(types.int64), codegen
 
-    @intrinsic
+    @intrinsic  # type: ignore[untyped-decorator]
     def _cttz(typing_context: Any, bits: Any) -> Any:
         def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
             return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
@@ -63,12 +63,12 @@ else:
     @kernel
     def bit_count(bits: int) -> int:
         """Return the number of bits set."""
-        return _ctpop(np.int64(bits))
+        return _ctpop(int64(bits))
 
     @kernel
     def trailing_zeros(bits: int) -> int:
         """Return the index of the lowest bit set; ``bits`` must not be 0."""
-        return _cttz(np.int64(bits))
+        return _cttz(int64(bits))
 
     @kernel
     def mix_uint64(value: Any) -> Any:
@@ -88,7 +88,7 @@ else:
 @kernel
 def random_below(rngs: Any, lane: int, bound: int) -> int:
     """Return a uniform integer in ``[0, bound)``, ``bound`` at most 2**31 (bias below bound / 2**32)."""
-    return np.int64(((next_uint64(rngs, lane) >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
+    return int64(((next_uint64(rngs, lane) >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
 
 
 @kernel

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .bits import mix_uint64, random_below, shuffle
-from .games.kernels import deal, moves, observe, play
+from .games.kernels import deal, describe, moves, observe, play, reveal
 from .jit import kernel
 
-__all__ = ["LOT", "lane_streams", "play_episode_action", "start_episode", "write_mask"]
+__all__ = ["LOT", "lane_streams", "look", "look_as", "play_and_look", "play_episode_action", "reveal_all", "start_and_look",
+           "start_episode", "write_mask"]  # fmt: skip
 
 #: Opener argument: draw the lot.
 LOT = -1
@@ -121,3 +122,70 @@ def write_mask(states: Any, lane: int, mask: Any, actions: Any) -> int:
     for i in range(count):
         mask[actions[i]] = 1
     return count
+
+
+@kernel
+def look(states: Any, observation: Any, mask: Any, actions: Any) -> int:
+    """Write what the mover of lane 0 sees: observation, mask, and the legal actions as a list ended by -1.
+
+    Returns:
+        ``mover + 2 * over + 4 * finished deals``, below 64.
+    """
+    state = states[0]
+    actions[write_mask(states, 0, mask, actions)] = -1
+    observe(state, state["mover"], observation)
+    return np.int64(state["mover"]) + 2 * np.int64(state["over"]) + 4 * np.int64(state["finished"])
+
+
+@kernel
+def start_and_look(
+    template: Any,
+    states: Any,
+    rngs: Any,
+    orders: Any,
+    num_orders: Any,
+    opener: int,
+    observation: Any,
+    mask: Any,
+    actions: Any,
+) -> int:
+    """Start an episode in lane 0; return -1 if the given orders hold no decision, else as :func:`look`."""
+    if not start_episode(template, states, rngs, orders, num_orders, 0, opener):
+        return -1
+    return look(states, observation, mask, actions)
+
+
+@kernel
+def play_and_look(
+    states: Any, rngs: Any, orders: Any, num_orders: Any, action: int, observation: Any, mask: Any, actions: Any
+) -> int:
+    """Take an action in lane 0 and look.
+
+    Returns:
+        -1, with nothing changed, if the action is not in the list of legal ones; else what :func:`look` returns plus 64
+        times the action's code.
+    """
+    i = 0
+    while actions[i] != action:
+        if actions[i] < 0:
+            return -1
+        i += 1
+    code = describe(states[0], action)
+    play_episode_action(states, rngs, orders, num_orders, 0, action, False)
+    return look(states, observation, mask, actions) + 64 * np.int64(code)
+
+
+@kernel
+def look_as(states: Any, lane: int, seat: int, observation: Any) -> None:
+    """Write the observation of a seat."""
+    observe(states[lane], seat, observation)
+
+
+@kernel
+def reveal_all(states: Any, lane: int, mover: Any, seen: Any, hidden: Any) -> None:
+    """Write the full-information vector's parts: mover one-hot, seat 0's observation, what that hides."""
+    state = states[lane]
+    for seat in range(2):
+        mover[seat] = state["over"] == 0 and state["mover"] == seat
+    observe(state, 0, seen)
+    reveal(state, hidden)

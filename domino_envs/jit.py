@@ -13,16 +13,20 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 import platformdirs
 
-__all__ = ["JIT_DISABLED", "cache_directory", "kernel"]
+__all__ = ["JIT_DISABLED", "cache_directory", "int64", "kernel"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 JIT_DISABLED: bool = bool(numba.config.DISABLE_JIT)
+
+#: ``np.int64``, typed as kernels see it: one integer type for fields of records, loop counters and bit sets.
+int64 = cast("Callable[[Any], int]", np.int64)
 _KEPT_CACHES = 3
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from . import domaster, mate
+from . import domaster, mate, third_level
 from .game import SEATS, Game
 
 __all__ = ["SEATS", "Game", "add_game", "game_names", "get_game"]
@@ -15,6 +15,7 @@ _MAKERS: dict[str, Callable[..., Game]] = {
     "domaster": domaster.make_domaster,
     "five_bridges": domaster.make_five_bridges,
     "mate": mate.make_game,
+    "third_level": third_level.make_game,
 }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..bits import trailing_zeros
-from ..jit import kernel
+from ..jit import int64, kernel
 from ..tiles import DOUBLE_NINE as TILES
 from .game import Game
 from .kernels import HEADER, NOBODY, Kernels, finish_deal, register
@@ -49,7 +49,9 @@ STATE = np.dtype(
 
 LAYOUT = Layout(
     [
-        Field("my_columns", (COLUMNS, ROWS, PIPS), 0, 2, "halves with each pip on my tiles by column; row 0 is playable"),
+        Field(
+            "my_columns", (COLUMNS, ROWS, PIPS), 0, 2, "halves with each pip on my tiles by column; row 0 is playable"
+        ),
         Field("their_columns", (COLUMNS, ROWS, PIPS), 0, 2, "the same for the opponent's tiles"),
         Field("end_pips", (CHAINS, 2, PIPS), 0, 1, "one-hot pip at each end (left, right) that still takes a tile"),
         Field("end_grown", (CHAINS, 2), 0, REACH, "tiles laid on that side of the chain's first"),
@@ -72,7 +74,7 @@ _REST = LAYOUT.start("passed")
 
 @kernel
 def _start_chain(state: Any, tile: int) -> None:
-    chain = np.int64(state["chains"])
+    chain = int64(state["chains"])
     state["chains"] = chain + 1
     state["ends"][chain, 0] = LOW[tile]
     state["ends"][chain, 1] = HIGH[tile]
@@ -98,8 +100,8 @@ def _deal(state: Any, order: Any) -> None:
             state["left"][seat, column] = 0
             for row in range(ROWS):
                 state["columns"][seat, column, row] = -1
-    starters = np.int64(state["starters"])
-    opener = np.int64(state["opener"])
+    starters = int64(state["starters"])
+    opener = int64(state["opener"])
     for i in range(starters):
         _start_chain(state, order[i])
     for i in range(NUM_TILES - starters):
@@ -112,14 +114,14 @@ def _deal(state: Any, order: Any) -> None:
 
 @kernel
 def _moves(state: Any, actions: Any) -> int:
-    mover = np.int64(state["mover"])
+    mover = int64(state["mover"])
     new_chain = 1 << NEW_CHAIN if state["chains"] < CHAINS else 0
     count = 0
     for column in range(COLUMNS):
         left = state["left"][mover, column]
         if left:
             tile = state["columns"][mover, column, left - 1]
-            bits = np.int64(state["slots"][LOW[tile]] | state["slots"][HIGH[tile]] | new_chain)
+            bits = int64(state["slots"][LOW[tile]] | state["slots"][HIGH[tile]] | new_chain)
             while bits:
                 actions[count] = SLOTS * column + trailing_zeros(bits)
                 bits &= bits - 1
@@ -131,8 +133,20 @@ def _moves(state: Any, actions: Any) -> int:
 
 
 @kernel
+def _describe(state: Any, action: int) -> int:
+    """Return ``action + 128 * (tile + 1)``; no tile for a pass and an empty column."""
+    if action == PASS:
+        return action
+    column = action // SLOTS
+    left = state["left"][state["mover"], column]
+    if left == 0:
+        return action
+    return action + 128 * (np.int64(state["columns"][state["mover"], column, left - 1]) + 1)
+
+
+@kernel
 def _play(state: Any, action: int) -> None:
-    mover = np.int64(state["mover"])
+    mover = int64(state["mover"])
     state["mover"] = 1 - mover
     if action == PASS:
         if state["passed"]:
@@ -144,7 +158,7 @@ def _play(state: Any, action: int) -> None:
     slot = action % SLOTS
     left = state["left"][mover, column] - 1
     state["left"][mover, column] = left
-    tile = np.int64(state["columns"][mover, column, left])
+    tile = int64(state["columns"][mover, column, left])
     if slot == NEW_CHAIN:
         _start_chain(state, tile)
         return
@@ -155,7 +169,7 @@ def _play(state: Any, action: int) -> None:
     grown = state["grown"][chain, side] + 1
     state["grown"][chain, side] = grown
     state["ends"][chain, side] = free
-    bit = np.int64(1) << slot
+    bit = int64(1) << slot
     state["slots"][pip] &= ~bit
     if side == 0:
         state["table"][chain, REACH - grown] = 2 * tile + (1 if low_touches else 0)
@@ -203,14 +217,14 @@ def _reveal(state: Any, vector: Any) -> None:
     pass  # everything is open
 
 
-def _notation(state: Any, action: int) -> str:
+def _move_text(code: int) -> str:
+    action = code % 128
     if action == PASS:
         return "pass"
     column, slot = divmod(action, SLOTS)
-    mover = int(state["mover"])
-    tile = state["columns"][mover, column, state["left"][mover, column] - 1]
+    tile = TILES.names[code // 128 - 1] if code >= 128 else "none"
     where = "new" if slot == NEW_CHAIN else f"{slot // 2 + 1}{'LR'[slot % 2]}"
-    return f"{column + 1}:{TILES.names[tile]} {where}"
+    return f"{column + 1}:{tile} {where}"
 
 
 def _chain_text(state: Any, chain: int) -> str:
@@ -235,7 +249,7 @@ def _columns_text(state: Any, seat: int) -> list[str]:
     return rows
 
 
-def _text(state: Any) -> str:
+def _text(state: Any, seat: int | None = None) -> str:
     """Draw the chains and both layouts; the tiles that may be played stand in the row marked ``>``."""
     lines = [
         f"Deal {state['deal'] + 1} of {state['deals']}, opened by player_{state['opener']}; "
@@ -244,12 +258,16 @@ def _text(state: Any) -> str:
         *(_chain_text(state, chain) for chain in range(state["chains"])),
     ]
     for seat in range(2):
-        lines += [f"player_{seat}:", "    " + "  ".join(f" {c + 1} " for c in range(COLUMNS)), *_columns_text(state, seat)]
+        lines += [
+            f"player_{seat}:",
+            "    " + "  ".join(f" {c + 1} " for c in range(COLUMNS)),
+            *_columns_text(state, seat),
+        ]
     lines.append("Over" if state["over"] else f"player_{state['mover']} to move")
     return "\n".join(lines)
 
 
-register(STATE, Kernels(_deal, _moves, _play, _observe, _reveal))
+register(STATE, Kernels(_deal, _moves, _describe, _play, _observe, _reveal))
 
 
 def _make(name: str, title: str, starters: int) -> Game:
@@ -267,7 +285,7 @@ def _make(name: str, title: str, starters: int) -> Game:
         hidden=Layout([]),
         episodes={"match": 5, "deal": 1},
         deals_per_order=1,
-        notation=_notation,
+        move_text=_move_text,
         text=_text,
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .kernels import moves
+from .kernels import describe, moves
 from .layout import Field, Layout
 
 __all__ = ["SEATS", "Game"]
@@ -35,8 +35,8 @@ class Game:
         hidden: the fields of what neither seat may know, which ``state()`` shows.
         episodes: number of deals by episode name; the first is the default.
         deals_per_order: how many deals in a row are laid out from one draw order.
-        notation: ``(record, action) -> str`` for an action legal in that position.
-        text: ``(record) -> str``, a drawing to play from, without colours.
+        move_text: ``code -> str``, the notation of what the kernel ``describe`` says of an action.
+        text: ``(record, seat=None) -> str``, a drawing to play from, without colours; as a seat sees it, or all.
         mover_info: ``(record) -> dict``, what ``info`` tells the player to move besides; None for nothing.
     """
 
@@ -51,8 +51,8 @@ class Game:
     hidden: Layout
     episodes: Mapping[str, int]
     deals_per_order: int
-    notation: Callable[[Any, int], str]
-    text: Callable[[Any], str]
+    move_text: Callable[[int], str]
+    text: Callable[..., str]
     mover_info: Callable[[Any], dict[str, Any]] | None = None
 
     @property
@@ -87,6 +87,22 @@ class Game:
         record["deals_per_order"] = self.deals_per_order
         return record
 
+    @cached_property
+    def move_texts(self) -> dict[int, str]:
+        """The notation of the codes met so far."""
+        return {}
+
+    def code_text(self, code: int) -> str:
+        """Return the notation of a code that the kernel ``describe`` gave."""
+        text = self.move_texts.get(code)
+        if text is None:
+            text = self.move_texts[code] = self.move_text(code)
+        return text
+
+    def notation(self, states: NDArray[Any], action: int, lane: int = 0) -> str:
+        """Return an action of ``states[lane]`` in notation (readable also if it is not legal there)."""
+        return self.code_text(describe(states[lane], action))
+
     def legal_actions(self, states: NDArray[Any], lane: int = 0) -> NDArray[np.int32]:
         """Return the legal action numbers of ``states[lane]`` in ascending order."""
         actions = np.empty(self.num_actions, dtype=np.int32)
@@ -99,7 +115,7 @@ class Game:
             ValueError: if no legal action is written so.
         """
         wanted = " ".join(text.split())
-        written = {self.notation(states[lane], int(a)): int(a) for a in self.legal_actions(states, lane)}
+        written = {self.notation(states, int(a), lane): int(a) for a in self.legal_actions(states, lane)}
         if wanted not in written:
             raise ValueError(f"{text!r} is no legal move here; legal: {', '.join(written) or 'none'}")
         return written[wanted]

@@ -16,8 +16,8 @@ from numba.extending import overload
 
 from ..jit import kernel
 
-__all__ = ["HEADER", "MAX_DEALS", "NOBODY", "Kernels", "deal", "finish_deal", "moves", "observe", "play", "register",
-           "reveal"]  # fmt: skip
+__all__ = ["HEADER", "MAX_DEALS", "NOBODY", "Kernels", "deal", "describe", "finish_deal", "moves", "observe", "play",
+           "register", "reveal"]  # fmt: skip
 
 MAX_DEALS = 5
 NOBODY = -1
@@ -50,6 +50,8 @@ class Kernels:
         deal: ``(state, order)``: lay out deal ``state["deal"]`` with ``state["opener"]`` to move; ``order`` is a draw
             order (``int8``), ignored when the deal needs none. May finish the deal at once.
         moves: ``(state, actions) -> count``: write the legal action numbers in ascending order.
+        describe: ``(state, action) -> code``: what the action (legal or not) is, apart from the position, as a
+            non-negative number below 2**40, which ``Game.move_text`` turns into notation.
         play: ``(state, action)``: take a legal action and whatever follows without a choice, up to the deal's end.
         observe: ``(state, seat, vector)``: write what the seat may know.
         reveal: ``(state, vector)``: write what nobody may know of the two seats, for the full-information state.
@@ -57,6 +59,7 @@ class Kernels:
 
     deal: Callable[..., Any]
     moves: Callable[..., Any]
+    describe: Callable[..., Any]
     play: Callable[..., Any]
     observe: Callable[..., Any]
     reveal: Callable[..., Any]
@@ -86,6 +89,11 @@ def moves(state: Any, actions: Any) -> int:
     return int(_BY_DTYPE[state.dtype].moves(state, actions))
 
 
+def describe(state: Any, action: int) -> int:
+    """Return the code of an action, which ``Game.move_text`` turns into notation."""
+    return int(_BY_DTYPE[state.dtype].describe(state, action))
+
+
 def play(state: Any, action: int) -> None:
     """Take a legal action."""
     _BY_DTYPE[state.dtype].play(state, action)
@@ -101,8 +109,8 @@ def reveal(state: Any, vector: Any) -> None:
     _BY_DTYPE[state.dtype].reveal(state, vector)
 
 
-
 # Numba wants the typing function's signature to equal that of the implementation, so these have no annotations.
+
 
 @overload(deal)
 def _deal(state, order):  # type: ignore[no-untyped-def]
@@ -114,6 +122,12 @@ def _deal(state, order):  # type: ignore[no-untyped-def]
 def _moves(state, actions):  # type: ignore[no-untyped-def]
     compiled = _kernel(state, "moves")
     return compiled and (lambda state, actions: compiled(state, actions))
+
+
+@overload(describe)
+def _describe(state, action):  # type: ignore[no-untyped-def]
+    compiled = _kernel(state, "describe")
+    return compiled and (lambda state, action: compiled(state, action))
 
 
 @overload(play)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..bits import trailing_zeros
-from ..jit import kernel
+from ..jit import int64, kernel
 from ..tiles import DOUBLE_SIX_WITHOUT_DOUBLES as TILES
 from .game import Game
 from .kernels import HEADER, Kernels, finish_deal, register
@@ -81,12 +81,12 @@ def _targets(state: Any) -> int:
 
 @kernel
 def _deal(state: Any, order: Any) -> None:
-    opener = np.int64(state["opener"])
+    opener = int64(state["opener"])
     if state["deal"] % 2 == 0:
         for seat in range(2):
-            hand = np.int64(0)
+            hand = int64(0)
             for i in range(HAND):
-                hand |= np.int64(1) << np.int64(order[HAND * seat + i])
+                hand |= int64(1) << int64(order[HAND * seat + i])
             state["dealt"][opener if seat == 0 else 1 - opener] = hand
         state["starter"] = order[2 * HAND]
     else:  # the second game of a set: hands exchanged, so the same hand opens
@@ -106,12 +106,12 @@ def _deal(state: Any, order: Any) -> None:
 
 @kernel
 def _moves(state: Any, actions: Any) -> int:
-    hand = np.int64(state["hands"][state["mover"]])
+    hand = int64(state["hands"][state["mover"]])
     count = 0
     pip = state["open_pip"]
     if pip >= 0:
         for i in range(6):
-            tile = np.int64(WITH_PIP[pip, i])
+            tile = int64(WITH_PIP[pip, i])
             if (hand >> tile) & 1:
                 actions[count] = 2 * tile + TOUCHING_HALF[pip, i]
                 count += 1
@@ -128,14 +128,19 @@ def _moves(state: Any, actions: Any) -> int:
 
 
 @kernel
+def _describe(state: Any, action: int) -> int:
+    return action
+
+
+@kernel
 def _play(state: Any, action: int) -> None:
-    mover = np.int64(state["mover"])
+    mover = int64(state["mover"])
     tile = action >> 1
-    state["hands"][mover] &= ~(np.int64(1) << tile)
+    state["hands"][mover] &= ~(int64(1) << tile)
     state["line"][state["count"] - 1] = action
     state["count"] += 1
     state["open_pip"] = LOW[tile] if action & 1 else HIGH[tile]
-    if np.int64(state["hands"][1 - mover]) & _targets(state) == 0:
+    if int64(state["hands"][1 - mover]) & _targets(state) == 0:
         _win(state, mover)
     else:
         state["mover"] = 1 - mover
@@ -144,16 +149,16 @@ def _play(state: Any, action: int) -> None:
 @kernel
 def _observe(state: Any, seat: int, vector: Any) -> None:
     other = 1 - seat
-    mine, theirs = np.int64(state["hands"][seat]), np.int64(state["hands"][other])
-    my_played = np.int64(state["dealt"][seat]) & ~mine
-    their_played = np.int64(state["dealt"][other]) & ~theirs
+    mine, theirs = int64(state["hands"][seat]), int64(state["hands"][other])
+    my_played = int64(state["dealt"][seat]) & ~mine
+    their_played = int64(state["dealt"][other]) & ~theirs
     for tile in range(NUM_TILES):
         vector[tile] = (mine >> tile) & 1
         vector[21 + tile] = (theirs >> tile) & 1
         vector[42 + tile] = (my_played >> tile) & 1
         vector[63 + tile] = (their_played >> tile) & 1
         vector[84 + tile] = 0
-    starter = np.int64(state["starter"])
+    starter = int64(state["starter"])
     vector[84 + starter] = 1
     for pip in range(7):
         vector[105 + pip] = 0
@@ -177,20 +182,20 @@ def _reveal(state: Any, vector: Any) -> None:
     pass  # both hands are open
 
 
-def _notation(state: Any, action: int) -> str:
-    low, high = LOW[action // 2], HIGH[action // 2]
-    return f"{high}-{low}" if action % 2 else f"{low}-{high}"
+def _move_text(code: int) -> str:
+    low, high = LOW[code // 2], HIGH[code // 2]
+    return f"{high}-{low}" if code % 2 else f"{low}-{high}"
 
 
 def _tile_names(bits: int) -> str:
     return " ".join(name for tile, name in enumerate(TILES.names) if bits >> tile & 1) or "none"
 
 
-def _text(state: Any) -> str:
+def _text(state: Any, seat: int | None = None) -> str:
     """Draw the line as it grew (the touching half first) and both hands."""
     starter = int(state["starter"])
     line = [f"[{LOW[starter]}|{HIGH[starter]}]"]
-    line += [f"[{_notation(state, int(a)).replace('-', '|')}]" for a in state["line"][: state["count"] - 1]]
+    line += [f"[{_move_text(int(a)).replace('-', '|')}]" for a in state["line"][: state["count"] - 1]]
     if state["open_pip"] >= 0:
         target = f"a {state['open_pip']}"
     else:
@@ -206,7 +211,7 @@ def _text(state: Any) -> str:
     return "\n".join(rows)
 
 
-register(STATE, Kernels(_deal, _moves, _play, _observe, _reveal))
+register(STATE, Kernels(_deal, _moves, _describe, _play, _observe, _reveal))
 
 
 def make_game() -> Game:
@@ -223,6 +228,6 @@ def make_game() -> Game:
         hidden=Layout([]),
         episodes={"match": 4, "set": 2, "deal": 1},
         deals_per_order=2,
-        notation=_notation,
+        move_text=_move_text,
         text=_text,
     )
