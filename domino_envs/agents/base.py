@@ -1,0 +1,99 @@
+"""What every opponent has in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..games import Game
+
+__all__ = ["MODES", "Agent", "CallableAgent"]
+
+MODES = ("sample", "best")
+
+#: ``(observation, action_mask) -> action`` for one position.
+ActFunction = Callable[[NDArray[np.int8], NDArray[np.int8]], int]
+
+
+class Agent(ABC):
+    """An opponent: chooses legal actions for the players to move in a batch of positions.
+
+    Attributes:
+        name: how tables and records call it.
+        game: the game that it plays.
+        mode: ``"sample"`` draws from the agent's distribution, ``"best"`` takes its best action.
+        needs_states: whether :meth:`act` needs the positions' records besides what the mover sees. No agent may use
+            what the mover cannot know.
+
+    Args:
+        game: the game to play.
+        seed: decides every random choice from here on; None for fresh entropy.
+        mode: see above.
+    """
+
+    name: str = "agent"
+    needs_states: ClassVar[bool] = False
+
+    def __init__(self, game: Game, *, seed: int | None = None, mode: str = "sample") -> None:
+        if mode not in MODES:
+            raise ValueError(f"mode must be one of {', '.join(map(repr, MODES))}, got {mode!r}")
+        self.game = game
+        self.mode = mode
+        self.reseed(seed)
+
+    def reseed(self, seed: int | None) -> None:
+        """Start the random choices anew."""
+        self.rng = np.random.default_rng(seed)
+
+    @abstractmethod
+    def act(
+        self,
+        observations: NDArray[np.int8],
+        action_masks: NDArray[np.int8],
+        states: NDArray[Any] | None = None,
+    ) -> NDArray[np.int64]:
+        """Return a legal action for each position.
+
+        Args:
+            observations: what each mover sees, ``int8 (n, game.layout.size)``.
+            action_masks: ``int8 (n, game.num_actions)``, each with at least one legal action.
+            states: the positions' records, ``(n,)``; may be None for agents that do not need them.
+
+        Returns:
+            Action numbers, ``int64 (n,)``.
+        """
+
+    def act_one(
+        self, observation: NDArray[np.int8], action_mask: NDArray[np.int8], state: NDArray[Any] | None = None
+    ) -> int:
+        """Return a legal action for one position (``state`` of shape ``(1,)``)."""
+        return int(self.act(observation[None], action_mask[None], state)[0])
+
+    def start_deal(self) -> None:
+        """Told before each deal in single play (matches, Gymnasium): forget what was kept between moves."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name} for {self.game.name}>"
+
+
+class CallableAgent(Agent):
+    """A function ``(observation, action_mask) -> action`` as an opponent."""
+
+    def __init__(self, game: Game, function: ActFunction, *, seed: int | None = None, mode: str = "sample") -> None:
+        super().__init__(game, seed=seed, mode=mode)
+        self.function = function
+        self.name = getattr(function, "__name__", type(function).__name__)
+
+    def act(
+        self,
+        observations: NDArray[np.int8],
+        action_masks: NDArray[np.int8],
+        states: NDArray[Any] | None = None,
+    ) -> NDArray[np.int64]:
+        """Call the function for each position in turn."""
+        pairs = zip(observations, action_masks, strict=True)
+        return np.array([int(self.function(obs, mask)) for obs, mask in pairs], dtype=np.int64)

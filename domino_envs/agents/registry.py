@@ -1,0 +1,77 @@
+"""Opponents by name: the one place where a string becomes an agent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ..games import Game
+from .base import Agent, CallableAgent
+
+__all__ = ["AGENT_KINDS", "AgentKind", "make_agent"]
+
+
+@dataclass(frozen=True)
+class AgentKind:
+    """One kind of agent.
+
+    Attributes:
+        usage: how its name is written.
+        help: one line for ``domino-envs agents``.
+        target: ``"module:class"`` within this package, imported when first used; called as
+            ``(game, argument, seed=, mode=)`` if the name takes an argument after the colon, else without it.
+        takes_argument: whether something may follow a colon.
+    """
+
+    usage: str
+    help: str
+    target: str
+    takes_argument: bool = False
+
+
+AGENT_KINDS: dict[str, AgentKind] = {
+    "random": AgentKind("random", "a uniformly random legal action", "random_agent:RandomAgent"),
+}
+
+
+def make_agent(
+    spec: str | Path | Agent | Callable[..., Any], game: Game, *, seed: int | None = None, mode: str = "sample"
+) -> Agent:
+    """Return the agent that ``spec`` means.
+
+    Args:
+        spec: a name as ``domino-envs agents`` lists them, the path of a saved policy, a function
+            ``(observation, action_mask) -> action``, or an agent (returned as it is).
+        game: the game to play.
+        seed: decides the agent's random choices.
+        mode: ``"sample"`` or ``"best"``.
+
+    Raises:
+        ValueError: for an unknown name or a malformed argument, an agent of another game, or a game that this kind
+            cannot play.
+    """
+    if isinstance(spec, Agent):
+        if spec.game is not game:
+            raise ValueError(f"the agent {spec.name} plays {spec.game}, not {game}")
+        return spec
+    if isinstance(spec, Path):
+        spec = f"policy:{spec}"
+    if not isinstance(spec, str):
+        if callable(spec):
+            return CallableAgent(game, spec, seed=seed, mode=mode)
+        raise ValueError(f"an opponent is a name, a path or a function, got {spec!r}")
+    kind_name, colon, argument = spec.partition(":")
+    kind = AGENT_KINDS.get(kind_name)
+    if kind is None and "policy" in AGENT_KINDS and Path(spec).suffix in (".json", ".onnx", ".safetensors"):
+        kind_name, kind, colon, argument = "policy", AGENT_KINDS["policy"], ":", spec
+    if kind is None:
+        raise ValueError(f"unknown opponent {spec!r}, expected one of {', '.join(k.usage for k in AGENT_KINDS.values())}")
+    if bool(argument) != kind.takes_argument or bool(colon) != kind.takes_argument:
+        raise ValueError(f"opponent {spec!r} is malformed, expected {kind.usage}")
+    module, _, attribute = kind.target.partition(":")
+    maker = getattr(import_module(f".{module}", __package__), attribute)
+    agent: Agent = maker(game, argument, seed=seed, mode=mode) if argument else maker(game, seed=seed, mode=mode)
+    return agent
