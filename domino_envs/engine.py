@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from .bits import mix_uint64, random_below, shuffle
 from .games.kernels import deal, describe, moves, observe, play, reveal
-from .jit import kernel
+from .jit import int64, kernel
 
-__all__ = ["LOT", "lane_streams", "look", "look_as", "play_and_look", "play_episode_action", "reveal_all", "start_and_look",
-           "start_episode", "write_mask"]  # fmt: skip
+__all__ = ["LOT", "lane_streams", "look", "look_as", "play_and_look", "play_episode_action", "reveal_all",
+           "start_and_look", "start_episode", "write_mask"]  # fmt: skip
 
 #: Opener argument: draw the lot.
 LOT = -1
@@ -134,7 +134,7 @@ def look(states: Any, observation: Any, mask: Any, actions: Any) -> int:
     state = states[0]
     actions[write_mask(states, 0, mask, actions)] = -1
     observe(state, state["mover"], observation)
-    return np.int64(state["mover"]) + 2 * np.int64(state["over"]) + 4 * np.int64(state["finished"])
+    return int64(state["mover"]) + 2 * int64(state["over"]) + 4 * int64(state["finished"])
 
 
 @kernel
@@ -172,7 +172,7 @@ def play_and_look(
         i += 1
     code = describe(states[0], action)
     play_episode_action(states, rngs, orders, num_orders, 0, action, False)
-    return look(states, observation, mask, actions) + 64 * np.int64(code)
+    return look(states, observation, mask, actions) + 64 * int64(code)
 
 
 @kernel

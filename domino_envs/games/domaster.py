@@ -141,7 +141,7 @@ def _describe(state: Any, action: int) -> int:
     left = state["left"][state["mover"], column]
     if left == 0:
         return action
-    return action + 128 * (np.int64(state["columns"][state["mover"], column, left - 1]) + 1)
+    return action + 128 * (int64(state["columns"][state["mover"], column, left - 1]) + 1)
 
 
 @kernel
