@@ -132,11 +132,11 @@ class DominoEnv(AECEnv[str, Observation, int]):
             raise AttributeError(f"{name} cannot be accessed before reset()")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def observation_space(self, agent: str) -> spaces.Dict:
+    def observation_space(self, agent: str) -> Any:
         """Return the space of an agent's observation (the same object at each call)."""
         return self._observation_spaces[self._known(agent)]
 
-    def action_space(self, agent: str) -> spaces.Discrete:
+    def action_space(self, agent: str) -> Any:
         """Return the space of an agent's actions (the same object at each call)."""
         return self._action_spaces[self._known(agent)]
 
@@ -183,7 +183,7 @@ class DominoEnv(AECEnv[str, Observation, int]):
         self._cumulative_rewards = {"player_0": 0.0, "player_1": 0.0}
         self.terminations = {"player_0": False, "player_1": False}
         self.truncations = {"player_0": False, "player_1": False}
-        self._skip_agent_selection = None
+        self._skip_agent_selection: str | None = None  # type: ignore[assignment]
         self._scores = {"player_0": 0, "player_1": 0}
         results: list[dict[str, Any]] = []
         if self._finished:  # games of Mate can end before the first decision (R7)
@@ -222,7 +222,7 @@ class DominoEnv(AECEnv[str, Observation, int]):
         if ended:
             if action is not None:
                 raise ValueError(f"{agent} is terminated: its only valid action is None, got {action!r}")
-            self._was_dead_step(None)
+            self._was_dead_step(None)  # type: ignore[arg-type]
             return
         try:
             number = index(action)  # type: ignore[arg-type]

@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import engine
 from .aec import REWARDS, opener_seat
-from .bits import random_below
+from .bits import borrow, random_below
 from .games import SEATS, Game
 from .games.kernels import observe
-from .jit import kernel
+from .jit import int64, kernel
 
 __all__ = ["BatchGame"]
 
@@ -81,6 +81,9 @@ def _step_lanes(
     dones: Any,
     scratch: Any,
 ) -> None:
+    states, rngs, orders, num_orders = borrow(states), borrow(rngs), borrow(orders), borrow(num_orders)
+    observations, masks, movers, scratch = borrow(observations), borrow(masks), borrow(movers), borrow(scratch)
+    template = borrow(template)
     for i in range(len(lanes)):
         lane = lanes[i]
         reward = engine.play_episode_action(states, rngs, orders, num_orders, lane, actions[i], points_reward)
@@ -98,6 +101,7 @@ def _step_lanes(
 def _choose_legal(lanes: Any, masks: Any, rngs: Any, actions: Any) -> None:
     """Draw a uniform legal action for each lane from its stream in ``rngs``."""
     size = masks.shape[1]
+    masks, rngs = borrow(masks), borrow(rngs)
     for i in range(len(lanes)):
         lane = lanes[i]
         mask = masks[lane]
@@ -107,7 +111,7 @@ def _choose_legal(lanes: Any, masks: Any, rngs: Any, actions: Any) -> None:
         if count == 0:
             actions[i] = 0
             continue
-        left = random_below(rngs, lane, count)
+        left = random_below(rngs, lane, int64(count))
         action = 0
         while True:
             if mask[action]:
@@ -287,7 +291,7 @@ class BatchGame:
         """Draw a uniform legal action for each lane (all, or some).
 
         Args:
-            rngs: a stream for each lane, ``uint64 (num_lanes,)``, as :func:`domino_envs.engine.lane_streams` makes them.
+            rngs: a stream for each lane, ``uint64 (num_lanes,)``, as :func:`engine.lane_streams` makes them.
             actions: where to write them, ``int64``; 0 in a lane that is over.
             lanes: indices of the lanes, ``int64``; None for all.
         """

@@ -1,4 +1,4 @@
-"""Bit counting and random numbers for kernels, the same under Numba and as plain Python.
+"""Bit counting, random numbers and borrowed arrays for kernels, the same under Numba and as plain Python.
 
 Bit sets are non-negative ``int64`` (Numba turns mixed signed and unsigned arithmetic into floats).
 """
@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
 
 from .jit import JIT_DISABLED, int64, kernel
 
-__all__ = ["bit_count", "mix_uint64", "next_uint64", "random_below", "shuffle", "trailing_zeros"]
+__all__ = ["bit_count", "borrow", "copy_16", "mix_uint64", "next_uint64", "random_below", "shuffle", "trailing_zeros"]
 
 _GOLDEN = 0x9E3779B97F4A7C15
 _MIX_1 = 0xBF58476D1CE4E5B9
@@ -22,6 +24,14 @@ _MIX_2 = 0x94D049BB133111EB
 _MASK = 0xFFFFFFFFFFFFFFFF
 
 if JIT_DISABLED:
+
+    def borrow(array: Any) -> Any:
+        """Return a view of an argument for use in a loop."""
+        return array
+
+    def copy_16(table: Any, row: int, vector: Any, start: int) -> None:
+        """Copy a row of 16 bytes of a C-contiguous ``int8`` table to ``vector[start : start + 16]``."""
+        vector[start : start + 16] = table[row]
 
     def bit_count(bits: int) -> int:
         """Return the number of bits set."""
@@ -45,6 +55,42 @@ if JIT_DISABLED:
         return mix_uint64(rngs[lane])
 
 else:
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def borrow(typing_context: Any, array: Any) -> Any:
+        """Return a view of an argument without ownership, for use in a loop: rows taken from it are not counted.
+
+        Counting references with atomic instructions costs more than a whole mask does.
+        """
+
+        def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+            view = make_array(signature.args[0])(context, builder, args[0])
+            view.meminfo = cgutils.get_null_value(view.meminfo.type)
+            view.parent = cgutils.get_null_value(view.parent.type)
+            return view._getvalue()
+
+        return array(array), codegen
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def _copy_16(typing_context: Any, table: Any, row: Any, vector: Any, start: Any) -> Any:
+        def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+            block = ir.VectorType(ir.IntType(8), 16).as_pointer()
+            source = make_array(signature.args[0])(context, builder, args[0]).data
+            target = make_array(signature.args[2])(context, builder, args[2]).data
+            sixteen = ir.Constant(ir.IntType(64), 16)
+            from_row = builder.bitcast(builder.gep(source, [builder.mul(args[1], sixteen)]), block)
+            to_start = builder.bitcast(builder.gep(target, [args[3]]), block)
+            load = builder.load(from_row)
+            load.align = 1
+            builder.store(load, to_start, align=1)
+            return context.get_dummy_value()
+
+        return types.none(table, types.int64, vector, types.int64), codegen
+
+    @kernel
+    def copy_16(table: Any, row: int, vector: Any, start: int) -> None:
+        """Copy a row of 16 bytes of a C-contiguous ``int8`` table to ``vector[start : start + 16]``."""
+        _copy_16(table, int64(row), vector, int64(start))
 
     @intrinsic  # type: ignore[untyped-decorator]
     def _ctpop(typing_context: Any, bits: Any) -> Any:

@@ -115,7 +115,8 @@ def play_episode_action(
 @kernel
 def write_mask(states: Any, lane: int, mask: Any, actions: Any) -> int:
     """Write the legal actions of a lane as an ``int8`` mask and as a list; all zero when the episode is over."""
-    mask[:] = 0
+    for action in range(len(mask)):  # a plain loop becomes a memset, a slice does not
+        mask[action] = 0
     if states[lane]["over"]:
         return 0
     count = moves(states[lane], actions)

@@ -18,6 +18,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 import platformdirs
+from filelock import FileLock
 
 __all__ = ["JIT_DISABLED", "cache_directory", "int64", "kernel"]
 
@@ -62,6 +63,27 @@ def cache_directory() -> Path:
     return _CACHE_DIRECTORY
 
 
+def _lock_saves(compiled: Any) -> None:
+    """Let one process at a time add to the cache.
+
+    Numba reads the index, picks a file name and writes both without a lock: two processes that compile one function
+    for two games at once could leave an entry that points at the other's machine code.
+    """
+    cache = getattr(compiled, "_cache", None)
+    if cache is None:  # JIT disabled
+        return
+    save = cache.save_overload
+
+    def locked_save(signature: Any, data: Any) -> None:
+        try:
+            with FileLock(_CACHE_DIRECTORY / "lock"):
+                save(signature, data)
+        except OSError:
+            pass  # no place to write: each process compiles for itself
+
+    cache.save_overload = locked_save
+
+
 def kernel(function: Function) -> Function:
     """Compile a function with Numba (nopython, GIL released) and cache it on disk.
 
@@ -71,6 +93,7 @@ def kernel(function: Function) -> Function:
     numba.config.CACHE_DIR = str(_CACHE_DIRECTORY)
     try:
         compiled: Function = numba.njit(cache=True, nogil=True)(function)
+        _lock_saves(compiled)
     finally:
         numba.config.CACHE_DIR = previous
     return compiled

@@ -68,7 +68,9 @@ def make_agent(
     if kind is None and "policy" in AGENT_KINDS and Path(spec).suffix in (".json", ".onnx", ".safetensors"):
         kind_name, kind, colon, argument = "policy", AGENT_KINDS["policy"], ":", spec
     if kind is None:
-        raise ValueError(f"unknown opponent {spec!r}, expected one of {', '.join(k.usage for k in AGENT_KINDS.values())}")
+        raise ValueError(
+            f"unknown opponent {spec!r}, expected one of {', '.join(k.usage for k in AGENT_KINDS.values())}"
+        )
     if bool(argument) != kind.takes_argument or bool(colon) != kind.takes_argument:
         raise ValueError(f"opponent {spec!r} is malformed, expected {kind.usage}")
     module, _, attribute = kind.target.partition(":")

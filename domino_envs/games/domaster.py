@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..bits import trailing_zeros
+from ..bits import copy_16, trailing_zeros
 from ..jit import int64, kernel
 from ..tiles import DOUBLE_NINE as TILES
 from .game import Game
@@ -64,12 +64,15 @@ LAYOUT = Layout(
         Field("their_deals", (), 0, 5, "deals that the opponent has won"),
     ]
 )
-_COLUMN_SIZE = ROWS * PIPS
-_SEAT_SIZE = COLUMNS * _COLUMN_SIZE
+#: Halves with each pip by tile, padded to 16; the last row is no tile.
+HALVES = np.zeros((NUM_TILES + 1, 16), dtype=np.int8)
+np.add.at(HALVES, (np.arange(NUM_TILES), LOW), 1)
+np.add.at(HALVES, (np.arange(NUM_TILES), HIGH), 1)
 _END_PIPS = LAYOUT.start("end_pips")
 _END_GROWN = LAYOUT.start("end_grown")
 _STARTED = LAYOUT.start("chain_started")
 _REST = LAYOUT.start("passed")
+_SIZE = LAYOUT.size
 
 
 @kernel
@@ -183,17 +186,18 @@ def _play(state: Any, action: int) -> None:
 
 @kernel
 def _observe(state: Any, seat: int, vector: Any) -> None:
-    for i in range(LAYOUT_SIZE):
-        vector[i] = 0
+    at = 0
     for view in range(2):
-        owner = seat if view == 0 else 1 - seat
+        columns = state["columns"][seat if view == 0 else 1 - seat]
+        lefts = state["left"][seat if view == 0 else 1 - seat]
         for column in range(COLUMNS):
-            left = state["left"][owner, column]
-            start = view * _SEAT_SIZE + column * _COLUMN_SIZE
-            for row in range(left):
-                tile = state["columns"][owner, column, left - 1 - row]
-                vector[start + row * PIPS + LOW[tile]] += 1
-                vector[start + row * PIPS + HIGH[tile]] += 1
+            for row in range(ROWS):
+                place = lefts[column] - 1 - row
+                tile = int64(columns[column, place]) if place >= 0 else NUM_TILES
+                copy_16(HALVES, tile, vector, at)  # its last six bytes are overwritten by what follows
+                at += PIPS
+    for i in range(at, _SIZE):
+        vector[i] = 0
     for chain in range(state["chains"]):
         for side in range(2):
             grown = state["grown"][chain, side]
@@ -207,9 +211,6 @@ def _observe(state: Any, seat: int, vector: Any) -> None:
     vector[_REST + 3] = state["opener"] == seat
     vector[_REST + 4] = state["scores"][seat]
     vector[_REST + 5] = state["scores"][1 - seat]
-
-
-LAYOUT_SIZE = LAYOUT.size
 
 
 @kernel
