@@ -68,7 +68,7 @@ def _win(state: Any, winner: int) -> None:
     else:
         tile = state["line"][state["count"] - 2] // 2
         pips = LOW[tile] + HIGH[tile]
-    finish_deal(state, winner, state["count"] * pips)
+    finish_deal(state, winner, int64(state["count"]) * int64(pips))
 
 
 @kernel
