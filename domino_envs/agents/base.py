@@ -67,6 +67,42 @@ class Agent(ABC):
             Action numbers, ``int64 (n,)``.
         """
 
+    def probabilities(
+        self,
+        observations: NDArray[np.int8],
+        action_masks: NDArray[np.int8],
+        states: NDArray[Any] | None = None,
+    ) -> NDArray[np.floating[Any]]:
+        """Return the distribution that mode ``"sample"`` draws from; arguments as in :meth:`act`.
+
+        Returns:
+            Floats ``(n, game.num_actions)``, 0 for illegal actions, each row summing to 1.
+
+        Raises:
+            NotImplementedError: by agents that do not know it.
+        """
+        raise NotImplementedError(f"{self.name} cannot tell its probabilities")
+
+    def choose(self, probabilities: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
+        """Return an action for each row of weights ``(n, actions)``: drawn, or in mode ``"best"`` the first largest."""
+        if self.mode == "best":
+            return probabilities.argmax(axis=1)
+        sums = probabilities.cumsum(axis=1, dtype=np.float64)
+        drawn = self.rng.random(len(sums)) * sums[:, -1]
+        return (sums > drawn[:, None]).argmax(axis=1)
+
+    def checked_states(self, states: NDArray[Any] | None, count: int) -> NDArray[Any]:
+        """Return the records given to :meth:`act`.
+
+        Raises:
+            ValueError: if they are missing, of another game, or not ``count``.
+        """
+        if states is None:
+            raise ValueError(f"{self.name} needs the positions' records: pass states")
+        if states.dtype != self.game.dtype or states.shape != (count,):
+            raise ValueError(f"states must be {count} records of {self.game.name}, got {states.shape} {states.dtype}")
+        return states
+
     def act_one(
         self, observation: NDArray[np.int8], action_mask: NDArray[np.int8], state: NDArray[Any] | None = None
     ) -> int:

@@ -41,6 +41,15 @@ class RandomAgent(Agent):
         """Start the random choices anew."""
         self._rngs = lane_streams(seed, 1)
 
+    def probabilities(
+        self,
+        observations: NDArray[np.int8],
+        action_masks: NDArray[np.int8],
+        states: NDArray[Any] | None = None,
+    ) -> NDArray[np.float32]:
+        """Return the uniform distribution over each position's legal actions, ``float32 (n, num_actions)``."""
+        return (action_masks / action_masks.sum(axis=1, keepdims=True)).astype(np.float32)
+
     def act(
         self,
         observations: NDArray[np.int8],

@@ -34,6 +34,7 @@ class AgentKind:
 
 AGENT_KINDS: dict[str, AgentKind] = {
     "random": AgentKind("random", "a uniformly random legal action", "random_agent:RandomAgent"),
+    "perfect": AgentKind("perfect", "a best move, by exact solution (Mate)", "perfect:PerfectAgent"),
 }
 
 
