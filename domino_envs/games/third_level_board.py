@@ -55,8 +55,8 @@ STATE = np.dtype(
         ("outside_window", np.int16),  # placements of the mover on the ground that the window cuts off
         ("hands", np.int32, (2,)),  # bit sets of tile numbers, as the next four
         ("ground", np.int32),  # tiles that lie on the ground
-        ("covered", np.int32),  # those of them with a covered half
-        ("removable", np.int32),  # those of them without which the others stay in one piece
+        ("covered", np.int32),  # tiles with a covered half
+        ("removable", np.int32),  # tiles on the ground without which the others there stay in one piece
         ("second", np.int32),  # tiles that lie on the second level
         ("links", np.int32, (NUM_TILES,)),  # for a tile on the ground: those that it touches there
         ("tile_level", np.int8, (NUM_TILES,)),  # 1 to 3, 0 while not on the table
@@ -165,14 +165,17 @@ def cover(state: Any, tile: int) -> None:
         state["covered"] |= int64(1) << ((code - 1) >> 1)
     if level == 2:
         state["second"] |= int64(1) << tile
+        return
+    for other in range(NUM_TILES):  # the game is over: which tiles of the second level does it lie on?
+        if state["tile_level"][other] == 2:
+            r, c, high_r, high_c = cells_of(state, other)
+            if cells[r, c] < 0 or cells[high_r, high_c] < 0:
+                state["covered"] |= int64(1) << other
 
 
 @kernel
 def rebuild(state: Any) -> None:
-    """Work out all that follows from the tiles' levels and places, with the formation in the middle of the frame.
-
-    Places may lie up to two cells outside the margin, but not outside the frame.
-    """
+    """Work out all that follows from the tiles' levels and places, the formation moved to the middle of the frame."""
     level = state["tile_level"]
     top, left, bottom, right = int64(127), int64(127), int64(-128), int64(-128)
     for tile in range(NUM_TILES):
@@ -270,7 +273,7 @@ def take_from_ground(state: Any, tile: int) -> None:
 @kernel
 def liftable(state: Any) -> int:
     """Return the bit set of the tiles that may be taken up: uncovered, the ground left in one piece."""
-    return int64(state["removable"]) & ~int64(state["covered"]) | int64(state["second"])
+    return (int64(state["removable"]) | int64(state["second"])) & ~int64(state["covered"])
 
 
 @kernel

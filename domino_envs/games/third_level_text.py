@@ -69,7 +69,7 @@ def text(state: Any, seat: int | None = None) -> str:
     Upper levels are marked ``'`` (second) and ``"`` (third); the tiles there are named below the drawing.
     """
     lines = [f"Opened by player_{state['opener']}", *_drawing(state)]
-    for name, level in (("Second level", 2), ("Third level", 3), ("Partly covered on the ground", 1)):
+    for name, level in (("Second level", 2), ("Third level", 3), ("Covered on the ground", 1)):
         named = [
             _tile_text(state, tile)
             for tile in range(NUM_TILES)
