@@ -98,6 +98,36 @@ def _step_lanes(
 
 
 @kernel
+def _end_lane(
+    template: Any,
+    states: Any,
+    rngs: Any,
+    orders: Any,
+    num_orders: Any,
+    lane: int,
+    winner: int,
+    points: int,
+    points_reward: bool,
+    auto_reset: bool,
+    observations: Any,
+    masks: Any,
+    movers: Any,
+    rewards: Any,
+    dones: Any,
+    scratch: Any,
+) -> None:
+    reward = engine.end_deal(states, rngs, orders, num_orders, lane, winner, points, points_reward)
+    rewards[lane, 0] = reward
+    rewards[lane, 1] = -reward
+    over = states[lane]["over"] != 0
+    dones[lane] = over
+    if over and auto_reset:
+        num_orders[lane] = 0
+        engine.start_episode(template, states, rngs, orders, num_orders, lane, engine.LOT)
+    _look_at_lane(states, lane, observations, masks, movers, scratch)
+
+
+@kernel
 def _choose_legal(lanes: Any, masks: Any, rngs: Any, actions: Any) -> None:
     """Draw a uniform legal action for each lane from its stream in ``rngs``."""
     size = masks.shape[1]
@@ -265,6 +295,40 @@ class BatchGame:
         )
         for done in [self._pool.submit(self._step_part, *part) for part in parts]:
             done.result()
+
+    def end_deal(self, lane: int, winner: str | None, points: int = 1) -> None:
+        """End a lane's running deal for a reason outside the rules (a player's time is up) and update its arrays.
+
+        Args:
+            lane: its index; the lane must not be over.
+            winner: the agent that wins the deal, None for a draw.
+            points: what the deal is worth to the winner.
+
+        Raises:
+            ValueError: for a wrong lane or winner, or a lane that is over; nothing has changed then.
+        """
+        (chosen,) = self._check_lanes([lane])
+        seat = -1 if winner is None else opener_seat(winner)
+        if self.states["over"][chosen]:
+            raise ValueError(f"lane {lane}: the episode is over, reset it first")
+        _end_lane(
+            self._template,
+            self.states,
+            self._rngs,
+            self._orders,
+            self._num_orders,
+            chosen,
+            seat,
+            points,
+            self._points,
+            self.auto_reset,
+            self.observations,
+            self.action_masks,
+            self.movers,
+            self.rewards,
+            self.dones,
+            self._scratch[0],
+        )
 
     def _step_part(self, lanes: NDArray[Any], actions: NDArray[Any], scratch: NDArray[Any]) -> None:
         _step_lanes(

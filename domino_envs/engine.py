@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .bits import mix_uint64, random_below, shuffle
-from .games.kernels import deal, describe, moves, observe, play, reveal
+from .games.kernels import deal, describe, finish_deal, moves, observe, play, reveal
 from .jit import int64, kernel
 
-__all__ = ["LOT", "lane_streams", "look", "look_as", "play_and_look", "play_episode_action", "reveal_all",
+__all__ = ["LOT", "end_deal", "lane_streams", "look", "look_as", "play_and_look", "play_episode_action", "reveal_all",
            "start_and_look", "start_episode", "write_mask"]  # fmt: skip
 
 #: Opener argument: draw the lot.
@@ -93,6 +93,14 @@ def start_episode(template: Any, states: Any, rngs: Any, orders: Any, num_orders
 
 
 @kernel
+def _reward(state: Any, before: int, points_reward: bool) -> float:
+    difference = np.float64(state["scores"][0] - state["scores"][1])
+    if points_reward:
+        return difference - before
+    return np.sign(difference) if state["over"] else 0.0
+
+
+@kernel
 def play_episode_action(
     states: Any, rngs: Any, orders: Any, num_orders: Any, lane: int, action: int, points_reward: bool
 ) -> float:
@@ -106,10 +114,19 @@ def play_episode_action(
     if not state["deal_over"]:
         return 0.0
     _go_on(state, rngs, orders, num_orders, lane)
-    difference = np.float64(state["scores"][0] - state["scores"][1])
-    if points_reward:
-        return difference - before
-    return np.sign(difference) if state["over"] else 0.0
+    return _reward(state, before, points_reward)
+
+
+@kernel
+def end_deal(
+    states: Any, rngs: Any, orders: Any, num_orders: Any, lane: int, winner: int, points: int, points_reward: bool
+) -> float:
+    """End the running deal for a reason outside the rules (a player's time is up), and return seat 0's reward."""
+    state = states[lane]
+    before = state["scores"][0] - state["scores"][1]
+    finish_deal(state, winner, points)
+    _go_on(state, rngs, orders, num_orders, lane)
+    return _reward(state, before, points_reward)
 
 
 @kernel

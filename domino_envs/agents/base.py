@@ -28,6 +28,8 @@ class Agent(ABC):
         mode: ``"sample"`` draws from the agent's distribution, ``"best"`` takes its best action.
         needs_states: whether :meth:`act` needs the positions' records besides what the mover sees. No agent may use
             what the mover cannot know.
+        one_at_a_time: whether it keeps something from one move of a game to the next (a search tree), or thinks by the
+            clock, so that whoever plays many games lets it finish one before the next.
 
     Args:
         game: the game to play.
@@ -37,6 +39,7 @@ class Agent(ABC):
 
     name: str = "agent"
     needs_states: ClassVar[bool] = False
+    one_at_a_time: bool = False
 
     def __init__(self, game: Game, *, seed: int | None = None, mode: str = "sample") -> None:
         if mode not in MODES:
