@@ -33,6 +33,9 @@ class AgentKind:
 
 
 AGENT_KINDS: dict[str, AgentKind] = {
+    "policy": AgentKind(
+        "policy:NAME_OR_PATH", "a saved policy, through ONNX Runtime", "policy_agent:PolicyAgent", takes_argument=True
+    ),
     "random": AgentKind("random", "a uniformly random legal action", "random_agent:RandomAgent"),
     "perfect": AgentKind("perfect", "a best move, by exact solution (Mate)", "perfect:PerfectAgent"),
 }
