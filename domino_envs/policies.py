@@ -94,7 +94,7 @@ def read_card(source: str | Path, game: Game | None = None) -> dict[str, Any]:
             raise PolicyError(_missing_text(source, path))
     where = paths[".json"]
     try:
-        card = json.loads(where.read_text(encoding="utf-8"))
+        card: dict[str, Any] = json.loads(where.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise PolicyError(f"{where} is no policy card: {error}") from error
     missing = [key for key in _NEEDED if not isinstance(card, dict) or key not in card]

@@ -67,10 +67,10 @@ def make_agent(
         if callable(spec):
             return CallableAgent(game, spec, seed=seed, mode=mode)
         raise ValueError(f"an opponent is a name, a path or a function, got {spec!r}")
-    kind_name, colon, argument = spec.partition(":")
-    kind = AGENT_KINDS.get(kind_name)
-    if kind is None and "policy" in AGENT_KINDS and Path(spec).suffix in (".json", ".onnx", ".safetensors"):
-        kind_name, kind, colon, argument = "policy", AGENT_KINDS["policy"], ":", spec
+    name, colon, argument = spec.partition(":")
+    kind = AGENT_KINDS.get(name)
+    if kind is None and (Path(spec).suffix in (".json", ".onnx", ".safetensors") or Path(f"{spec}.json").is_file()):
+        kind, colon, argument = AGENT_KINDS["policy"], ":", spec
     if kind is None:
         raise ValueError(
             f"unknown opponent {spec!r}, expected one of {', '.join(k.usage for k in AGENT_KINDS.values())}"
