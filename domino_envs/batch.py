@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import engine
 from .aec import REWARDS, opener_seat
-from .bits import borrow, random_below
+from .bits import borrow, count_ones, index_of_one, random_below
 from .games import SEATS, Game
 from .games.kernels import observe
-from .jit import int64, kernel
+from .jit import kernel
 
 __all__ = ["BatchGame"]
 
@@ -130,26 +130,11 @@ def _end_lane(
 @kernel
 def _choose_legal(lanes: Any, masks: Any, rngs: Any, actions: Any) -> None:
     """Draw a uniform legal action for each lane from its stream in ``rngs``."""
-    size = masks.shape[1]
     masks, rngs = borrow(masks), borrow(rngs)
     for i in range(len(lanes)):
         lane = lanes[i]
-        mask = masks[lane]
-        count = np.int32(0)
-        for action in range(size):
-            count += mask[action]
-        if count == 0:
-            actions[i] = 0
-            continue
-        left = random_below(rngs, lane, int64(count))
-        action = 0
-        while True:
-            if mask[action]:
-                if left == 0:
-                    break
-                left -= 1
-            action += 1
-        actions[i] = action
+        count = count_ones(masks[lane])
+        actions[i] = index_of_one(masks[lane], random_below(rngs, lane, count)) if count else 0
 
 
 class BatchGame:

@@ -16,7 +16,18 @@ from numba.np.arrayobj import make_array
 
 from .jit import JIT_DISABLED, int64, kernel
 
-__all__ = ["bit_count", "borrow", "copy_16", "mix_uint64", "next_uint64", "random_below", "shuffle", "trailing_zeros"]
+__all__ = [
+    "bit_count",
+    "borrow",
+    "copy_16",
+    "count_ones",
+    "index_of_one",
+    "mix_uint64",
+    "next_uint64",
+    "random_below",
+    "shuffle",
+    "trailing_zeros",
+]
 
 _GOLDEN = 0x9E3779B97F4A7C15
 _MIX_1 = 0xBF58476D1CE4E5B9
@@ -32,6 +43,10 @@ if JIT_DISABLED:
     def copy_16(table: Any, row: int, vector: Any, start: int) -> None:
         """Copy a row of 16 bytes of a C-contiguous ``int8`` table to ``vector[start : start + 16]``."""
         vector[start : start + 16] = table[row]
+
+    def _load_8(vector: Any, start: int) -> int:
+        """Return eight bytes of a C-contiguous ``int8`` vector as one number."""
+        return int(vector[start : start + 8].view(np.int64)[0])
 
     def bit_count(bits: int) -> int:
         """Return the number of bits set."""
@@ -93,6 +108,16 @@ else:
         _copy_16(table, int64(row), vector, int64(start))
 
     @intrinsic  # type: ignore[untyped-decorator]
+    def _load_8(typing_context: Any, vector: Any, start: Any) -> Any:
+        def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+            source = make_array(signature.args[0])(context, builder, args[0]).data
+            load = builder.load(builder.bitcast(builder.gep(source, [args[1]]), ir.IntType(64).as_pointer()))
+            load.align = 1
+            return load
+
+        return types.int64(vector, types.int64), codegen
+
+    @intrinsic  # type: ignore[untyped-decorator]
     def _ctpop(typing_context: Any, bits: Any) -> Any:
         def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
             return builder.ctpop(args[0])
@@ -129,6 +154,36 @@ else:
         """Return the next 64 random bits of a lane's stream (SplitMix64: Steele, Lea and Flood 2014)."""
         rngs[lane] += np.uint64(_GOLDEN)
         return mix_uint64(rngs[lane])
+
+
+@kernel
+def count_ones(mask: Any) -> int:
+    """Return how many entries of a C-contiguous ``int8`` vector of zeros and ones are 1."""
+    words = len(mask) // 8
+    count = int64(0)
+    for word in range(words):
+        count += bit_count(_load_8(mask, int64(8 * word)))
+    for i in range(8 * words, len(mask)):
+        count += mask[i]
+    return count
+
+
+@kernel
+def index_of_one(mask: Any, rank: int) -> int:
+    """Return the index of the entry 1 that has ``rank`` others before it, in a vector as :func:`count_ones` takes."""
+    words = len(mask) // 8
+    left = int64(rank)
+    i = 8 * words
+    for word in range(words):
+        count = bit_count(_load_8(mask, int64(8 * word)))
+        if left < count:
+            i = 8 * word
+            break
+        left -= count
+    while mask[i] == 0 or left > 0:
+        left -= mask[i]
+        i += 1
+    return i
 
 
 @kernel

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bits import random_below
+from ..bits import borrow, count_ones, index_of_one, random_below
 from ..engine import lane_streams
 from ..jit import kernel
 from .base import Agent
@@ -18,18 +18,9 @@ __all__ = ["RandomAgent", "choose_legal"]
 @kernel
 def choose_legal(masks: Any, rngs: Any, actions: Any) -> None:
     """Draw a uniform legal action for each row of ``masks``; all rows use the stream ``rngs[0]``."""
+    masks, rngs = borrow(masks), borrow(rngs)
     for row in range(masks.shape[0]):
-        mask = masks[row]
-        count = 0
-        for action in range(len(mask)):
-            count += mask[action]
-        skip = random_below(rngs, 0, count)
-        for action in range(len(mask)):
-            if mask[action]:
-                if skip == 0:
-                    actions[row] = action
-                    break
-                skip -= 1
+        actions[row] = index_of_one(masks[row], random_below(rngs, 0, count_ones(masks[row])))
 
 
 class RandomAgent(Agent):
@@ -58,5 +49,5 @@ class RandomAgent(Agent):
     ) -> NDArray[np.int64]:
         """Return a random legal action for each position."""
         actions = np.zeros(len(action_masks), dtype=np.int64)
-        choose_legal(action_masks, self._rngs, actions)
+        choose_legal(np.ascontiguousarray(action_masks), self._rngs, actions)
         return actions
