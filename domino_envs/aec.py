@@ -159,7 +159,7 @@ class DominoEnv(AECEnv[str, Observation, int]):
                 wrong seed, or orders that leave no decision in the whole episode. The environment stays as it was.
         """
         opener, orders = self._read_options(options) if options else (engine.LOT, [])
-        rngs = self._rngs if seed is None else engine.lane_streams(seed, 1)
+        rngs = self._rngs.copy() if seed is None else engine.lane_streams(seed, 1)
         states, all_orders, num_orders = self._template.copy(), self._orders.copy(), self._num_orders.copy()
         num_orders[0] = len(orders)
         if orders:
@@ -194,6 +194,8 @@ class DominoEnv(AECEnv[str, Observation, int]):
 
     def _read_options(self, options: Mapping[str, Any]) -> tuple[int, list[NDArray[np.int8]]]:
         """Return the opener's seat (or the lot) and the draw orders given."""
+        if not isinstance(options, Mapping):
+            raise ValueError(f"reset options must be a mapping, got {options!r}")
         options = dict(options)
         if options.get("options") == 1:  # what PettingZoo's api_test sends to see that options are taken
             del options["options"]
@@ -228,6 +230,8 @@ class DominoEnv(AECEnv[str, Observation, int]):
             number = index(action)  # type: ignore[arg-type]
         except TypeError:
             raise ValueError(self._out_of_range_text(action)) from None
+        if not 0 <= number < self._mask_size:  # before the kernel, which takes 64 bits at most
+            raise ValueError(self._out_of_range_text(number))
         # Fresh arrays: those of the last turn belong to whoever observed them.
         observation = empty(self._observation_size, int8)
         mask = empty(self._mask_size, int8)
@@ -235,9 +239,7 @@ class DominoEnv(AECEnv[str, Observation, int]):
             self._states, self._rngs, self._orders, self._num_orders, number, observation, mask, self._actions
         )
         if code < 0:
-            if 0 <= number < self._mask_size:
-                raise IllegalAction(number, self._illegal_text(number))
-            raise ValueError(self._out_of_range_text(number))
+            raise IllegalAction(number, self._illegal_text(number))
         self._observation = observation
         self._mask = mask
         self._mover = seat = code & 1
@@ -300,6 +302,7 @@ class DominoEnv(AECEnv[str, Observation, int]):
         """End the episode against the agent to move: -1 for it, +1 for the other; ``infos`` name the action."""
         agent = self.agent_selection
         self._updates += 1
+        self._states["over"] = 1
         self._mask = np.zeros_like(self._mask)
         self._actions[0] = -1
         self.rewards = dict.fromkeys(SEATS, 0.0)
@@ -329,8 +332,14 @@ class DominoEnv(AECEnv[str, Observation, int]):
         return {"observation": observation, "action_mask": np.zeros_like(self._mask)}
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
-        """Return observation, cumulative reward, terminated, truncated and info of ``agent_selection``."""
+        """Return observation, cumulative reward, terminated, truncated and info of ``agent_selection``.
+
+        Raises:
+            gymnasium.error.ResetNeeded: after the episode's end, when no agent is left.
+        """
         agent = self.agent_selection
+        if agent not in self.terminations:
+            raise ResetNeeded("last() after the end of the episode: call reset() first")
         if not observe:
             seen = None
         elif agent == SEATS[self._mover]:
