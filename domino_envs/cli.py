@@ -38,6 +38,7 @@ class Command:
 #: The commands by name, in the order in which the help lists them.
 COMMANDS: dict[str, Command] = {
     "games": Command("list the games and their environments", "domino_envs.commands.games"),
+    "arena": Command("let agents play each other and rate them", "domino_envs.commands.arena"),
 }
 
 _USAGE_ERROR = 2
