@@ -1,7 +1,7 @@
 """Third Level: a growing formation on an endless table, a bonus for its ground floor, a win on its third level.
 
-Source: the game's Polish description; readings R9 to R13 are stated on the page of
-:mod:`domino_envs.third_level_v0`. The table itself is in :mod:`.third_level_board`.
+Source: the game's Polish description; readings R9 to R13 are stated on the page of :mod:`domino_envs.third_level_v0`.
+The table itself is in :mod:`.third_level_board`, what the seats see of it in :mod:`.third_level_view`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from ..bits import bit_count, trailing_zeros
 from ..jit import int64, kernel
 from .game import Game
 from .kernels import NOBODY, Kernels, finish_deal, register
-from .layout import Field, Layout
 from .third_level_board import (
     BONUS,
     CODE,
@@ -27,76 +26,21 @@ from .third_level_board import (
     MOVE,
     NUM_TILES,
     PIP,
+    POOL,
     STATE,
-    cells_of,
+    WINNING_LEVEL,
     cover,
     lay_on_ground,
     liftable,
     next_place,
     rebuild,
     take_from_ground,
+    window,
 )
 from .third_level_text import END, GROUND, LIFT, UPPER, move_text, text
+from .third_level_view import HIDDEN, make_layout, observe, reveal
 
 __all__ = ["STATE", "make_game"]
-
-WINNING_LEVEL = 3
-POOL = 20
-MAX_PLACES = 10  # five other tiles hold the low pip, and each of these halves has the high one at most once a line
-ALL_TILES = (1 << NUM_TILES) - 1
-
-
-def _layout(hand_size: int, board_size: int) -> Layout:
-    board = (board_size, board_size)
-    tiles = (NUM_TILES,)
-    return Layout(
-        [
-            Field("pips", board, 0, 7, "1 + the pips that show in a cell of the window, 0 where it is empty"),
-            Field("height", board, 0, 3, "tiles on top of each other in the cell"),
-            Field(
-                "ground_link",
-                board,
-                0,
-                4,
-                "side of the other half of its ground tile: 1 east, 2 south, 3 west, 4 north",
-            ),
-            Field("upper_link", board, 0, 4, "the same for the tile of the second level"),
-            Field("my_hand", tiles, 0, 1, "tiles in my hand"),
-            Field("unseen", tiles, 0, 1, "tiles neither on the table nor in my hand"),
-            Field("tile_level", tiles, 0, 3, "level on which the tile lies, 0 if not on the table"),
-            Field("tile_row", tiles, 0, board_size, "1 + window row of its low half, 0 if not on the table"),
-            Field("tile_column", tiles, 0, board_size, "1 + window column of its low half, 0 if not on the table"),
-            Field("tile_direction", tiles, 0, 4, "its high half from there: 1 east, 2 south, 3 west, 4 north"),
-            Field("liftable", tiles, 0, 1, "1 if uncovered, and not needed to hold the ground together"),
-            Field("places_2", tiles, 0, MAX_PLACES, "places on the second level that would carry the tile"),
-            Field("places_3", tiles, 0, MAX_PLACES, "places on the third level that would carry the tile"),
-            Field("bonus_tile", tiles, 0, 1, "one-hot tile that earned the running bonus"),
-            Field("phase", (3,), 0, 1, "one-hot: move, bonus, further move"),
-            Field("my_turn", (), 0, 1, "1 if I am to move"),
-            Field("their_hand_count", (), 0, hand_size, "tiles in the opponent's hand"),
-            Field("pool_count", (), 0, max(1, POOL - 2 * hand_size), "tiles left in the pool"),
-            Field("passed", (), 0, 1, "1 if the last turn was a pass"),
-            Field("opened", (), 0, 1, "1 if I opened the game"),
-        ]
-    )
-
-
-HIDDEN = Layout(
-    [
-        Field("their_hand", (NUM_TILES,), 0, 1, "tiles in the hand of the other seat"),
-        Field("pool", (POOL,), 0, NUM_TILES, "1 + tile, for the tiles left in the pool in draw order, then 0"),
-    ]
-)
-
-
-@kernel
-def _window(state: Any) -> tuple[int, int]:
-    """Return the frame row and column of the window's first cell."""
-    size = int64(state["board_size"])
-    top, left = int64(state["min_row"]), int64(state["min_column"])
-    rows = int64(state["max_row"]) - top + 1
-    columns = int64(state["max_column"]) - left + 1
-    return top - (size - rows) // 2, left - (size - columns) // 2
 
 
 @kernel
@@ -127,7 +71,7 @@ def _fits(state: Any, tile: int, direction: int) -> tuple[int, int]:
 @kernel
 def _can_lay(state: Any, hand: int) -> bool:
     """Whether a tile of the hand can be laid anywhere in the window."""
-    top, left = _window(state)
+    top, left = window(state)
     size = int64(state["board_size"])
     inside = _near_rows(state)
     pairs = state["pairs"]
@@ -150,7 +94,7 @@ def _can_lay(state: Any, hand: int) -> bool:
 @kernel
 def _count_outside(state: Any, hand: int) -> int:
     """Count the placements on the ground that the window cuts off."""
-    top, left = _window(state)
+    top, left = window(state)
     size = int64(state["board_size"])
     first, last = int64(state["min_row"]) - 2, int64(state["max_row"]) + 1
     if (
@@ -241,7 +185,7 @@ def _deal(state: Any, order: Any) -> None:
 
 @kernel
 def _moves(state: Any, actions: Any) -> int:
-    top, left = _window(state)
+    top, left = window(state)
     size = int64(state["board_size"])
     phase = state["phase"]
     upper_planes = 4 * int64(state["hand_size"])
@@ -296,7 +240,7 @@ def _low_half(tile: int, code: int) -> bool:
 def _describe(state: Any, action: int) -> int:
     """Return ``kind | tile + 1 | direction | row + 128 | column + 128`` in 2, 5, 2, 8 and 8 bits, for ``move_text``."""
     size = int64(state["board_size"])
-    top, left = _window(state)
+    top, left = window(state)
     plane = action // (size * size)
     row = action // size - plane * size + top
     column = action % size + left
@@ -375,7 +319,7 @@ def _play_upper(state: Any, row: int, column: int, south: int) -> None:
 @kernel
 def _play(state: Any, action: int) -> None:
     size = int64(state["board_size"])
-    top, left = _window(state)
+    top, left = window(state)
     plane = action // (size * size)
     row = action // size - plane * size + top
     column = action % size + left
@@ -400,75 +344,11 @@ def _play(state: Any, action: int) -> None:
         _settle(state)
 
 
-@kernel
-def _observe(state: Any, seat: int, vector: Any) -> None:
-    size = int64(state["board_size"])
-    area = size * size
-    top, left = _window(state)
-    facts = 4 * area
-    my_turn = facts + 10 * NUM_TILES + 3
-    vector[: my_turn + 5] = 0
-    mine = int64(state["hands"][seat])
-    lift = liftable(state)
-    for tile in range(NUM_TILES):
-        fact = facts + tile
-        level = state["tile_level"][tile]
-        if level:
-            row, column, high_row, high_column = cells_of(state, tile)
-            row -= top
-            column -= left
-            direction = int64(state["tile_direction"][tile])
-            low = row * size + column
-            high = (high_row - top) * size + high_column - left
-            if level == 1:
-                vector[low] = LOW[tile] + 1
-                vector[high] = HIGH[tile] + 1
-            if level < WINNING_LEVEL:
-                vector[(level + 1) * area + low] = direction + 1
-                vector[(level + 1) * area + high] = (direction + 2) % 4 + 1
-            vector[area + low] = max(vector[area + low], level)
-            vector[area + high] = max(vector[area + high], level)
-            vector[fact + 2 * NUM_TILES] = level
-            vector[fact + 3 * NUM_TILES] = row + 1
-            vector[fact + 4 * NUM_TILES] = column + 1
-            vector[fact + 5 * NUM_TILES] = direction + 1
-            vector[fact + 6 * NUM_TILES] = (lift >> tile) & 1
-        elif (mine >> tile) & 1:
-            vector[fact] = 1
-        else:
-            vector[fact + NUM_TILES] = 1
-    code = next_place(state, ALL_TILES, 0)
-    while code >= 0:
-        direction, row, column = code >> 12, (code >> 6) & 63, code & 63
-        here = int64(state["cells"][row, column])
-        there = int64(state["cells"][row + direction, column + 1 - direction])
-        vector[facts + (7 + (here >> HEIGHT_SHIFT)) * NUM_TILES + FITTING[here & CODE, there & CODE]] += 1
-        code = next_place(state, ALL_TILES, code + 1)
-    if state["bonus_tile"] >= 0:
-        vector[facts + 9 * NUM_TILES + state["bonus_tile"]] = 1
-    vector[my_turn - 3 + state["phase"]] = 1
-    vector[my_turn] = state["mover"] == seat and not state["deal_over"]
-    vector[my_turn + 1] = bit_count(int64(state["hands"][1 - seat]))
-    vector[my_turn + 2] = state["pool_size"] - state["pool_next"]
-    vector[my_turn + 3] = state["passes"] > 0
-    vector[my_turn + 4] = state["opener"] == seat
-
-
-@kernel
-def _reveal(state: Any, vector: Any) -> None:
-    theirs = int64(state["hands"][1])
-    for tile in range(NUM_TILES):
-        vector[tile] = (theirs >> tile) & 1
-    drawn = int64(state["pool_next"])
-    for i in range(POOL):
-        vector[NUM_TILES + i] = state["pool"][drawn + i] + 1 if drawn + i < POOL else 0
-
-
 def _mover_info(state: Any) -> dict[str, Any]:
     return {"outside_window": int(state["outside_window"])}
 
 
-register(STATE, Kernels(_deal, _moves, _describe, _play, _observe, _reveal))
+register(STATE, Kernels(_deal, _moves, _describe, _play, observe, reveal))
 
 
 def _check(name: str, value: Any, low: int, high: int) -> int:
@@ -500,7 +380,7 @@ def make_game(hand_size: int = 3, board_size: int = 23) -> Game:
         template=template,
         num_tiles=NUM_TILES,
         num_actions=(4 * hand_size + 2) * board_size**2 + 1,
-        layout=_layout(hand_size, board_size),
+        layout=make_layout(hand_size, board_size),
         hidden=HIDDEN,
         episodes={"match": 1, "deal": 1},
         deals_per_order=1,

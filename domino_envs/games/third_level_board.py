@@ -1,10 +1,10 @@
 """The table of Third Level: the state record and the kernels that lay, lift and look, without turns or hands.
 
-The table has no edge, but the formation spans at most ``MAX_SPAN`` rows or columns: on a straight way through it, of at
-most 42 cells, every 7 cells of a row or column cost a step aside. It lives in a *frame* of ``FRAME`` x ``FRAME`` cells
-and is moved back to the middle when it comes within ``MARGIN`` cells of the frame's edge. A row of the frame is one
-``int64``, bit = column. What is seen from above never changes by laying or lifting on upper levels, so the pips that
-show are always those of the ground tiles.
+The table has no edge, but the formation spans at most ``MAX_SPAN`` rows or columns: a way from its top to its bottom has
+at most 42 cells, and as a column holds no more than 7 of them, at least 5 steps lead aside. It lives in a *frame* of
+``FRAME`` x ``FRAME`` cells and is moved back to the middle when it comes within ``MARGIN`` cells of the frame's edge. A
+row of the frame is one ``int64``, bit = column. Laying and lifting on upper levels never changes what is seen from
+above, so the pips that show are always those of the ground tiles.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ from ..jit import int64, kernel
 from ..tiles import DOUBLE_SIX_WITHOUT_DOUBLES as TILES
 from .kernels import HEADER
 
-__all__ = ["BONUS", "FRAME", "FURTHER", "MARGIN", "MAX_SPAN", "MOVE", "NUM_TILES", "PLACE_CODES", "STATE", "cells_of",
-           "cover", "lay_on_ground", "liftable", "next_place", "rebuild", "take_from_ground"]  # fmt: skip
+__all__ = ["BONUS", "CODE", "FITTING", "FRAME", "FURTHER", "HEIGHT_SHIFT", "HIGH", "LOW", "MARGIN", "MAX_SPAN", "MOVE",
+           "NUM_TILES", "PIP", "POOL", "STATE", "WINNING_LEVEL", "cells_of", "cover", "lay_on_ground", "liftable",
+           "next_place", "rebuild", "take_from_ground", "window"]  # fmt: skip
 
 NUM_TILES = 21
+POOL = NUM_TILES - 1  # tiles that are not the starter
+WINNING_LEVEL = 3
 MAX_SPAN = 37
 MARGIN = 3  # two cells that a tile may reach beyond the formation, and one to look at
 FRAME = MAX_SPAN + 2 * MARGIN
-PLACE_CODES = 2 << 12  # bound of the codes of next_place
 MOVE, BONUS, FURTHER = 0, 1, 2
 LOW = TILES.low
 HIGH = TILES.high
@@ -51,7 +53,7 @@ STATE = np.dtype(
         ("passes", np.int8),  # in succession
         ("pool_next", np.int8),  # tiles drawn from the pool
         ("pool_size", np.int8),  # tiles in the pool at the start
-        ("pool", np.int8, (20,)),  # in draw order, -1 after the last
+        ("pool", np.int8, (POOL,)),  # in draw order, -1 after the last
         ("outside_window", np.int16),  # placements of the mover on the ground that the window cuts off
         ("hands", np.int32, (2,)),  # bit sets of tile numbers, as the next four
         ("ground", np.int32),  # tiles that lie on the ground
@@ -268,6 +270,16 @@ def take_from_ground(state: Any, tile: int) -> None:
     state["min_column"], state["max_column"] = trailing_zeros(columns), right
     _find_pairs(state, min(row, high_row), max(row, high_row))
     _find_removable(state)
+
+
+@kernel
+def window(state: Any) -> tuple[int, int]:
+    """Return the frame row and column of the window's first cell."""
+    size = int64(state["board_size"])
+    top, left = int64(state["min_row"]), int64(state["min_column"])
+    rows = int64(state["max_row"]) - top + 1
+    columns = int64(state["max_column"]) - left + 1
+    return top - (size - rows) // 2, left - (size - columns) // 2
 
 
 @kernel
