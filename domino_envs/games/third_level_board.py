@@ -1,7 +1,7 @@
 """The table of Third Level: the state record and the kernels that lay, lift and look, without turns or hands.
 
-The table has no edge, but the formation spans at most ``MAX_SPAN`` rows or columns: a way from its top to its bottom has
-at most 42 cells, and as a column holds no more than 7 of them, at least 5 steps lead aside. It lives in a *frame* of
+The table has no edge, but the formation spans at most ``MAX_SPAN`` rows or columns: a way from its top to its bottom
+has at most 42 cells, and as a column holds at most 7 of them, at least 5 steps lead aside. It lives in a *frame* of
 ``FRAME`` x ``FRAME`` cells and is moved back to the middle when it comes within ``MARGIN`` cells of the frame's edge. A
 row of the frame is one ``int64``, bit = column. Laying and lifting on upper levels never changes what is seen from
 above, so the pips that show are always those of the ground tiles.
