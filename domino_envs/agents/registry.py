@@ -37,6 +37,7 @@ AGENT_KINDS: dict[str, AgentKind] = {
         "policy:NAME_OR_PATH", "a saved policy, through ONNX Runtime", "policy_agent:PolicyAgent", takes_argument=True
     ),
     "random": AgentKind("random", "a uniformly random legal action", "random_agent:RandomAgent"),
+    "greedy": AgentKind("greedy", "takes a win, denies one, else follows a rule of thumb", "greedy:GreedyAgent"),
     "perfect": AgentKind("perfect", "a best move, by exact solution (Mate)", "perfect:PerfectAgent"),
 }
 
