@@ -52,6 +52,10 @@ class GuardWrapper(BaseWrapper[str, Observation, int]):
             raise ResetNeeded("agent_iter() before reset(): call reset() first")
         return _Turns(self.env, max_iter)
 
+    def _repr_svg_(self) -> str | None:
+        """The position as notebooks show it."""
+        return self.env._repr_svg_()
+
     def clone(self) -> GuardWrapper:
         """Return an independent copy in the same position, random generator included."""
         return copy.deepcopy(self)

@@ -60,7 +60,7 @@ class DominoSinglePlayerEnv(gymnasium.Env[NDArray[np.int8], np.int64 | int]):
         seat: ``"player_0"``, ``"player_1"``, or ``"random"`` for a lot in each episode.
         episode: a key of ``game.episodes``; None for the default, the whole game.
         reward: ``"win"`` or ``"points"``.
-        render_mode: ``"ansi"``, ``"human"`` or None.
+        render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None.
         parameters: of the game, if ``game`` is a name (``hand_size`` and ``board_size`` of Third Level).
 
     Raises:
@@ -225,9 +225,13 @@ class DominoSinglePlayerEnv(gymnasium.Env[NDArray[np.int8], np.int64 | int]):
         """
         return self.aec_env.observe(self._learner)["action_mask"].astype(bool)
 
-    def render(self) -> str | None:
-        """Return the position as text (``"ansi"``) or print it (``"human"``), as ``DominoEnv.render`` does."""
+    def render(self) -> str | NDArray[np.uint8] | None:
+        """Return the position as text or pixels, or show it in a window, as ``DominoEnv.render`` does."""
         return self.aec_env.render()
+
+    def _repr_svg_(self) -> str | None:
+        """The position as notebooks show it, from the learner's seat."""
+        return self.aec_env.svg(SEATS.index(self._learner)) if self._started else None
 
     def close(self) -> None:
         """Nothing is left open."""

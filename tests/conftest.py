@@ -7,6 +7,9 @@ from pathlib import Path
 
 import platformdirs
 
+# Windows (render_mode="human") without a display; nobody would see them here.
+os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+
 # Two processes that compile one function for different games at the same moment can spoil each other's entries in
 # Numba's cache, so each pytest-xdist worker has a cache of its own. This must be set before domino_envs is imported.
 if worker := os.environ.get("PYTEST_XDIST_WORKER"):

@@ -157,7 +157,7 @@ def _draw_hand(scene: Scene, hand: _Hand, seat: int) -> None:
                 int(HIGH[tile]),
                 theme,
                 upright=hand.upright,
-                opacity=None if playable else 0.5,
+                faded=not playable,
             )
             if playable and to_move:
                 width, height = (hand.half, 2 * hand.half) if hand.upright else (2 * hand.half, hand.half)
