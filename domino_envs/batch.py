@@ -352,6 +352,20 @@ class BatchGame:
         engine.look_as(self.states, lane, seat, vector)
         return vector
 
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return every array that changes during play, by name: to save them, or to write saved ones back into."""
+        return {
+            "observations": self.observations,
+            "action_masks": self.action_masks,
+            "movers": self.movers,
+            "rewards": self.rewards,
+            "dones": self.dones,
+            "states": self.states.view(np.uint8).reshape(self.num_lanes, -1),
+            "rngs": self._rngs,
+            "orders": self._orders,
+            "num_orders": self._num_orders,
+        }
+
     def close(self) -> None:
         """End the threads, if there are any."""
         if self._pool is not None:

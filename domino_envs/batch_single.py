@@ -16,7 +16,10 @@ from .engine import lane_streams
 from .games import SEATS, Game
 from .jit import int64, kernel
 
-__all__ = ["BatchSinglePlayer", "OpponentSpec"]
+__all__ = ["SELF_PLAY", "BatchSinglePlayer", "OpponentSpec"]
+
+#: The member of a pool that means: the learner plays both seats.
+SELF_PLAY = "self"
 
 OpponentSpec = str | Path | Agent | Callable[..., Any]
 
@@ -44,18 +47,23 @@ class BatchSinglePlayer:
     A step takes the learners' actions and plays on until it is the learner's turn in every lane or the lane's episode
     is over. Lanes that are over wait for :meth:`reset`.
 
+    In a lane whose opponent is ``"self"`` the learner plays both seats: every ply is its turn, rewards are those of the
+    player that acted, and ``same_player`` tells whether the next turn is the same player's.
+
     Attributes:
         batch: the games underneath; ``batch.observations`` and ``batch.action_masks`` are the learners'.
         seats: the learner's seat in each lane, ``int8 (num_lanes,)``.
         rewards: what the last step brought the learner, ``float32 (num_lanes,)``.
         dones: whether the lane's episode is over, ``bool (num_lanes,)``.
-        opponents: the pool.
+        same_player: whether what is observed now is the player's that acted last, ``bool (num_lanes,)``.
+        opponents: the pool; None stands for the learner itself.
         opponent_of: index into the pool by lane, ``int64 (num_lanes,)``, drawn anew for each episode.
 
     Args:
         game: the table of the game.
         num_lanes: number of games.
-        opponent: what :func:`~domino_envs.agents.make_agent` takes, or a list of such as a pool.
+        opponent: what :func:`~domino_envs.agents.make_agent` takes, or a list of such as a pool, which may hold
+            ``"self"``.
         weights: probabilities of the pool's members; None for equal ones.
         opponent_mode: ``"sample"`` or ``"best"``.
         seat: ``"player_0"``, ``"player_1"``, or ``"random"`` for a lot in each episode.
@@ -85,12 +93,17 @@ class BatchSinglePlayer:
         self.num_lanes = num_lanes
         self._fixed_seat = RANDOM_SEAT if seat == "random" else SEATS.index(seat)
         pool: list[Any] = list(opponent) if isinstance(opponent, (list, tuple)) else [opponent]
-        self.opponents = [make_agent(spec, game, mode=opponent_mode) for spec in pool]
+        self.opponents: list[Agent | None] = [
+            None if isinstance(spec, str) and spec == SELF_PLAY else make_agent(spec, game, mode=opponent_mode)
+            for spec in pool
+        ]
+        self._is_self = np.array([agent is None for agent in self.opponents])
         self.set_weights(weights)
         self.batch = BatchGame(game, num_lanes, episode=episode, reward=reward, auto_reset=False, threads=threads)
         self.seats = np.zeros(num_lanes, dtype=np.int8)
         self.rewards = np.zeros(num_lanes, dtype=np.float32)
         self.dones = np.zeros(num_lanes, dtype=np.bool_)
+        self.same_player = np.ones(num_lanes, dtype=np.bool_)
         self.opponent_of = np.zeros(num_lanes, dtype=np.int64)
         self._all = np.arange(num_lanes, dtype=np.int64)
         self._rngs = lane_streams(None, num_lanes)
@@ -131,7 +144,8 @@ class BatchSinglePlayer:
         if seed is not None:
             self._rngs = lane_streams(seed ^ 0x5EA7, self.num_lanes)
             for i, agent in enumerate(self.opponents):
-                agent.reseed(int(np.random.SeedSequence([seed, i]).generate_state(1)[0]))
+                if agent is not None:
+                    agent.reseed(int(np.random.SeedSequence([seed, i]).generate_state(1)[0]))
         self.rewards[lanes] = 0
         waiting = lanes
         for _ in range(_MAX_REDRAWS):
@@ -144,7 +158,7 @@ class BatchSinglePlayer:
             seed = None
             _draw_lots(self._rngs, waiting, self._fixed_seat, self._weights, self.seats, self.opponent_of)
             self.dones[waiting] = False
-            for agent in self.opponents:
+            for agent in filter(None, self.opponents):
                 agent.start_deal()
             self._let_opponents_play(waiting)
             waiting = waiting[self.dones[waiting]]
@@ -163,27 +177,35 @@ class BatchSinglePlayer:
             ValueError: if an action is not legal or a lane's episode is over; nothing has changed then.
         """
         lanes = self._all if lanes is None else lanes
+        actors = self.batch.movers[lanes]
         self.batch.step(actions, lanes)
-        self.rewards[lanes] = self.batch.rewards[lanes, self.seats[lanes]]
+        self.rewards[lanes] = self.batch.rewards[lanes, actors]
         self.dones[lanes] = self.batch.dones[lanes]
+        self.same_player[lanes] = (self.batch.movers[lanes] == actors) | ~self._is_self[self.opponent_of[lanes]]
         self._let_opponents_play(lanes)
 
     def _let_opponents_play(self, lanes: NDArray[np.int64]) -> None:
         batch = self.batch
         while True:
-            lanes = lanes[(batch.movers[lanes] != self.seats[lanes]) & ~self.dones[lanes]]
+            theirs = (batch.movers[lanes] != self.seats[lanes]) & ~self._is_self[self.opponent_of[lanes]]
+            lanes = lanes[theirs & ~self.dones[lanes]]
             if not len(lanes):
                 return
             actions = np.empty(len(lanes), dtype=np.int64)
             for i, agent in enumerate(self.opponents):
                 mine = slice(None) if len(self.opponents) == 1 else np.flatnonzero(self.opponent_of[lanes] == i)
                 chosen = lanes[mine]
-                if len(chosen):
+                if agent is not None and len(chosen):
                     states = batch.states[chosen] if agent.needs_states else None
                     actions[mine] = agent.act(batch.observations[chosen], batch.action_masks[chosen], states)
             batch.step(actions, lanes)
             self.rewards[lanes] += batch.rewards[lanes, self.seats[lanes]]
             self.dones[lanes] = batch.dones[lanes]
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return every array that changes during play, by name: to save them, or to write saved ones back into."""
+        own = {name: getattr(self, name) for name in ("seats", "rewards", "dones", "same_player", "opponent_of")}
+        return {**self.batch.arrays(), **{f"learner_{name}": array for name, array in own.items()}, "lots": self._rngs}
 
     def own_observations(self, lanes: NDArray[np.int64]) -> NDArray[np.int8]:
         """Return what the learners of these lanes see, ``int8 (len(lanes), size)``, also where it is not their turn."""

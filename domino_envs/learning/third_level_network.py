@@ -1,0 +1,134 @@
+"""Third Level: only the legal placements are scored, from what they touch and what is known of each tile."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..games import Game
+from ..tiles import DOUBLE_SIX_WITHOUT_DOUBLES as TILES
+
+__all__ = ["ThirdLevelNetwork"]
+
+NUM_TILES = 21
+NO_TILE = NUM_TILES
+LEVELS = 4
+FACTS = 3 + LEVELS + 4  # see _tile_facts
+SCALARS = 8
+KINDS = 4  # ground, upper from the hand, lift, end of the turn
+STEPS = ((0, 1), (1, 0), (0, -1), (-1, 0))  # east, south, west, north
+
+
+class ThirdLevelNetwork(nn.Module):
+    """Scores a placement by the new neighbours of its two halves.
+
+    Two neighbouring halves at equal height are a place for the one tile that has their pips. So each placement looks
+    up, for each neighbour of its halves, the tile that belongs to the pair and what is known of it (in my hand, unseen,
+    on which level, can be lifted, places that it has), along with the neighbour's height against the new one's. The
+    weights are shared by tiles, cells and directions. The value comes from the facts of all tiles.
+
+    Args:
+        game: the table of Third Level, of any hand and board size.
+        width: of the hidden layers.
+        tile_width: features of a tile.
+    """
+
+    pair: Tensor
+    low: Tensor
+    high: Tensor
+    offsets: Tensor
+
+    def __init__(self, game: Game, width: int = 64, tile_width: int = 32) -> None:
+        super().__init__()
+        self.slices = game.layout.slices
+        self.hand_size = game.parameters["hand_size"]
+        self.board_size = game.parameters["board_size"]
+        self.num_actions = game.num_actions
+        self.tile_encoder = nn.Sequential(nn.Linear(FACTS, tile_width), nn.ReLU(), nn.Linear(tile_width, tile_width))
+        self.trunk = nn.Sequential(
+            nn.Linear(2 * tile_width + SCALARS, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU()
+        )
+        self.tile_view = nn.Linear(tile_width, tile_width)
+        self.height_view = nn.Embedding(2 * LEVELS, tile_width)
+        self.kind_view = nn.Embedding(KINDS, width)
+        self.own_tile = nn.Linear(tile_width, width)
+        self.neighbours = nn.Linear(tile_width, width)
+        self.whole = nn.Linear(width, width)
+        self.hidden = nn.Linear(width, width)
+        self.score = nn.Linear(width, 1)
+        self.value_out = nn.Linear(width, 1)
+        self.value = nn.Sequential(nn.Linear(width, width), nn.ReLU(), self.value_out)
+        nn.init.zeros_(self.score.weight)
+        nn.init.zeros_(self.value_out.weight)
+        pair = np.full((8, 8), NO_TILE, dtype=np.int64)  # by pips + 1; 0 is an empty cell
+        pair[1:, 1:] = np.where(TILES.number < 0, NO_TILE, TILES.number)
+        self.register_buffer("pair", torch.from_numpy(pair.reshape(64)), persistent=False)
+        low, high = (torch.from_numpy(half.astype(np.int64)) + 1 for half in (TILES.low, TILES.high))
+        self.register_buffer("low", torch.cat((low, torch.zeros(1, dtype=torch.int64))), persistent=False)
+        self.register_buffer("high", torch.cat((high, torch.zeros(1, dtype=torch.int64))), persistent=False)
+        padded = self.board_size + 4
+        self.register_buffer("offsets", torch.tensor([row * padded + col for row, col in STEPS]), persistent=False)
+
+    def _plane(self, seen: Tensor, name: str) -> Tensor:
+        """Return a plane with two empty rows and columns around it, flat, as ``int64 (n, cells)``."""
+        size = self.board_size
+        plane = seen[:, self.slices[name]].reshape(-1, size, size).to(torch.int64)
+        return nn.functional.pad(plane, (2, 2, 2, 2)).flatten(1)
+
+    def _tile_facts(self, seen: Tensor) -> Tensor:
+        level = seen[:, self.slices["tile_level"]].to(torch.int64)
+        facts = [seen[:, self.slices[name]].float() for name in ("my_hand", "unseen", "liftable", "bonus_tile")]
+        for name in ("places_2", "places_3"):
+            facts.append(seen[:, self.slices[name]].float().clamp(max=4.0) / 2.0)
+        facts.append((seen[:, self.slices["places_3"]] > 0).float())
+        return torch.cat((torch.stack(facts, dim=2), nn.functional.one_hot(level, LEVELS).float()), dim=2)
+
+    def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Return logits ``(n, num_actions)``, 0 at illegal actions, and values ``(n,)``."""
+        seen = observation
+        names = ("phase", "my_turn", "their_hand_count", "pool_count", "passed", "opened")
+        scalars = torch.cat([seen[:, self.slices[name]].float() for name in names], dim=1)
+        scalars = scalars / torch.tensor([1.0, 1.0, 1.0, 1.0, float(self.hand_size), 18.0, 1.0, 1.0])
+        tiles = torch.relu(self.tile_encoder(self._tile_facts(seen)))
+        whole = self.trunk(torch.cat((tiles.mean(dim=1), tiles.amax(dim=1), scalars), dim=1))
+        value = self.value(whole).squeeze(1)
+        tiles = nn.functional.pad(tiles, (0, 0, 0, 1))  # a last row of zeros for no tile
+
+        rows, actions = action_mask.nonzero(as_tuple=True)
+        cells = self.board_size * self.board_size
+        plane, cell = actions // cells, actions % cells
+        ends = plane == 4 * self.hand_size + 2
+        upper = (plane >= 4 * self.hand_size) & ~ends
+        direction = torch.where(upper, plane - 4 * self.hand_size, plane % 4).clamp(max=3)
+        padded = self.board_size + 4
+        first = (cell // self.board_size + 2) * padded + cell % self.board_size + 2
+        second = first + self.offsets[direction]
+        pips, heights = self._plane(seen, "pips"), self._plane(seen, "height")
+        in_hand = seen[:, self.slices["my_hand"]].to(torch.int64)
+        slots = torch.cumsum(in_hand, dim=1) * in_hand  # 1 + slot of the tiles in hand
+        slot = torch.where(upper | ends, torch.zeros_like(plane), plane // 4 + 1)
+        from_hand = (slots[rows] == slot.unsqueeze(1)).to(torch.int64).argmax(dim=1)
+        on_board = self.pair[pips[rows, first] * 8 + pips[rows, second]]
+        tile = torch.where(upper, on_board, torch.where(ends, torch.full_like(plane, NO_TILE), from_hand))
+        pip_1 = torch.where(upper, pips[rows, first], self.low[tile])
+        pip_2 = torch.where(upper, pips[rows, second], self.high[tile])
+        new_height = torch.where(upper, heights[rows, first] + 1, torch.ones_like(plane))
+        lifting = upper & (seen[rows, self.slices["phase"].start + 1] != 0)
+        kind = upper.to(torch.int64) + lifting.to(torch.int64) + 3 * ends.to(torch.int64)
+
+        around = torch.cat((first.unsqueeze(1) + self.offsets, second.unsqueeze(1) + self.offsets), dim=1)  # (m, 8)
+        half = torch.stack((pip_1, pip_2), dim=1).repeat_interleave(4, dim=1)
+        inside = (around != first.unsqueeze(1)) & (around != second.unsqueeze(1)) & ~ends.unsqueeze(1)
+        at = rows.unsqueeze(1)
+        belongs = self.pair[half * 8 + pips[at, around]]
+        belongs = torch.where(inside, belongs, torch.full_like(belongs, NO_TILE))
+        relative = (heights[at, around] - new_height.unsqueeze(1) + LEVELS).clamp(0, 2 * LEVELS - 1)
+        looked = self.tile_view(tiles)[at, belongs] + self.height_view(relative)
+        heard = (torch.relu(looked) * (belongs != NO_TILE).unsqueeze(2)).sum(dim=1)
+        hidden = (
+            self.own_tile(tiles[rows, tile]) + self.neighbours(heard) + self.kind_view(kind) + self.whole(whole)[rows]
+        )
+        scores = self.score(torch.relu(self.hidden(torch.relu(hidden)))).squeeze(1)
+        logits = torch.zeros_like(action_mask, dtype=torch.float32)
+        return logits.index_put((rows, actions), scores), value
