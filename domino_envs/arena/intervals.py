@@ -81,7 +81,7 @@ def student_quantile(degrees: int, confidence: float = CONFIDENCE) -> float:
         (3 * x**7 + 19 * x**5 + 17 * x**3 - 15 * x) / 384,
         (79 * x**9 + 776 * x**7 + 1482 * x**5 - 1920 * x**3 - 945 * x) / 92160,
     )
-    return x + sum(term / degrees ** (i + 1) for i, term in enumerate(terms))
+    return float(x + sum(term / degrees ** (i + 1) for i, term in enumerate(terms)))
 
 
 def wilson_interval(successes: float, trials: int, confidence: float = CONFIDENCE) -> Interval:

@@ -116,12 +116,9 @@ class Referee:
         return [Block(first, second, tuple(part)) for part in cut.values()]
 
     def play(self, block: Block) -> list[GameRecord]:
-        """Play a block: for each deal the game with ``first`` as player_0, then the mirrored one."""
-        games = [
-            (deal, names)
-            for deal in block.deals
-            for names in ((block.first, block.second), (block.second, block.first))
-        ]
+        """Play a block: each deal twice with the seats exchanged."""
+        one, two = sorted((block.first, block.second))  # so that it does not matter who is named first
+        games = [(deal, names) for deal in block.deals for names in ((one, two), (two, one))]
         if self.side_by_side(block.first, block.second):
             self._seat(block, 0)
             return _Table(self, games).play()

@@ -37,7 +37,9 @@ def add_game(name: str, maker: Callable[..., Game]) -> None:
 
 @cache
 def _cached_game(name: str, parameters: tuple[tuple[str, Any], ...]) -> Game:
-    return _MAKERS[name](**dict(parameters))
+    game = _MAKERS[name](**dict(parameters))
+    full = tuple(sorted(game.parameters.items()))
+    return game if full == parameters else _cached_game(name, full)  # one object, whether defaults are given or not
 
 
 def get_game(name: str, parameters: Mapping[str, Any] | None = None) -> Game:
