@@ -20,7 +20,7 @@ KINDS = 2 * ROWS  # tiles: mine and theirs, by depth in their column
 class DomasterNetwork(nn.Module):
     """Pips are nodes. A tile joins its two pips (six kinds of edges: owner and depth), an open chain joins its ends'.
 
-    All messages of a round are one product of an adjacency matrix ``(10, 70)`` with what the nodes send, and the
+    What the nodes hear in a round is one product with an adjacency matrix ``(70, 10)`` and one linear layer, and the
     weights are shared by pips, columns and chains, so the network is indifferent to their numbering. A move is scored
     from its column's tiles, its end, and the position as a whole. Match facts are not looked at.
 
@@ -37,9 +37,8 @@ class DomasterNetwork(nn.Module):
         end_features = 2 * (REACH + 1)  # tiles laid on this side and on the other, one-hot
         self.enter = nn.Linear(KINDS + end_features + 1, width)
         self.from_whole = nn.Linear(3, width)
-        self.messages = nn.ModuleList(nn.Linear(width, (KINDS + 1) * width) for _ in range(rounds))
-        self.updates = nn.ModuleList(nn.Linear(2 * width, width) for _ in range(rounds))
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(rounds))
+        self.updates = nn.ModuleList(nn.Linear((KINDS + 2) * width, width) for _ in range(rounds))
         self.column = nn.Linear((ROWS + 1) * width, width)
         self.end = nn.Linear(2 * width + end_features, width)
         self.new_chain = nn.Parameter(torch.zeros(width))
@@ -69,7 +68,8 @@ class DomasterNetwork(nn.Module):
         chains = torch.bmm(left.transpose(1, 2), right)
         chains = chains + chains.transpose(1, 2)
         adjacency = torch.cat((edges, chains.unsqueeze(1)), dim=1)  # (n, kinds + 1, pips, pips)
-        adjacency = adjacency.transpose(1, 2).reshape(n, PIPS, (KINDS + 1) * PIPS)
+        # Row (KINDS + 1) * pip + kind: the pip's neighbours of a kind.
+        adjacency = adjacency.transpose(1, 2).reshape(n, PIPS * (KINDS + 1), PIPS) / 2.0
 
         other_side = grown.view(n, ENDS // 2, 2).flip(2).reshape(n, ENDS)
         steps = torch.arange(REACH + 1, device=seen.device, dtype=seen.dtype)
@@ -80,10 +80,10 @@ class DomasterNetwork(nn.Module):
         at_ends = torch.bmm(end_pips.transpose(1, 2), torch.cat((ends, torch.ones_like(grown).unsqueeze(2)), dim=2))
         counts = by_kind.sum(dim=3).transpose(1, 2)  # halves of each kind with the pip
         nodes = torch.relu(self.enter(torch.cat((counts, at_ends), dim=2)) + self.from_whole(whole).unsqueeze(1))
-        for message, update, norm in zip(self.messages, self.updates, self.norms, strict=True):
-            sent = message(nodes).view(n, PIPS, KINDS + 1, self.width).transpose(1, 2)
-            heard = torch.bmm(adjacency, sent.reshape(n, (KINDS + 1) * PIPS, self.width))
-            nodes = nodes + torch.relu(update(torch.cat((norm(nodes), heard / 4.0), dim=2)))
+        for norm, update in zip(self.norms, self.updates, strict=True):
+            own = norm(nodes)
+            heard = torch.bmm(adjacency, own).view(n, PIPS, (KINDS + 1) * self.width)
+            nodes = nodes + torch.relu(update(torch.cat((own, heard), dim=2)))
 
         pooled = torch.cat((nodes.mean(dim=1), nodes.amax(dim=1)), dim=1)
         tiles = torch.matmul(mine.reshape(n, COLUMNS * ROWS, PIPS), nodes).view(n, COLUMNS, ROWS * self.width)
@@ -97,8 +97,10 @@ class DomasterNetwork(nn.Module):
         across = own.view(n, ENDS // 2, 2, self.width).flip(2).reshape(n, ENDS, self.width)
         end = self.end(torch.cat((own, across, ends), dim=2))
         slots = torch.cat((end, self.new_chain.expand(n, 1, -1)), dim=1) + self.whole(pooled).unsqueeze(1)
-        joined = torch.relu(column.unsqueeze(2) + slots.unsqueeze(1))  # (n, columns, 11, width)
-        scores = self.score(torch.relu(self.hidden(joined))).view(n, COLUMNS * (ENDS + 1))
-        logits = torch.cat((scores, torch.zeros_like(started)), dim=1)  # a pass is never a choice
+        # Only the legal moves are scored; a pass is never a choice.
+        rows, actions = action_mask[:, : COLUMNS * (ENDS + 1)].nonzero(as_tuple=True)
+        joined = torch.relu(column[rows, actions // (ENDS + 1)] + slots[rows, actions % (ENDS + 1)])
+        scores = self.score(torch.relu(self.hidden(joined))).squeeze(1)
+        logits = torch.zeros_like(action_mask, dtype=torch.float32).index_put((rows, actions), scores)
         value = self.value(torch.cat((pooled, whole), dim=1)).squeeze(1)
         return logits, value

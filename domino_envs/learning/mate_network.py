@@ -18,8 +18,7 @@ POINTS_SCALE = 50.0
 class MateNetwork(nn.Module):
     """Pips are nodes; my tiles and their tiles are two kinds of edges between them.
 
-    In each round a node hears from its neighbours along either kind, with a gate on what it hears; the weights of a
-    round are its own. A move from the open pip is scored from the two pips that its tile joins, the value from the
+    In each round a node hears the sums of its neighbours along either kind; the weights of a round are its own. A move from the open pip is scored from the two pips that its tile joins, the value from the
     open pips and the mean of all. Score, deal and other facts of a longer episode are not looked at: the network plays
     each game for its points.
 
@@ -50,9 +49,8 @@ class MateNetwork(nn.Module):
         self.register_buffer("opening", torch.tensor(opening), persistent=False)
         features = 1 + 2 + 1 + 1 + 1 + PIPS  # open, degrees, pips, count, opening, identity
         self.enter = nn.Linear(features, width)
-        self.messages = nn.ModuleList(nn.Linear(width, 2 * width) for _ in range(rounds))
-        self.updates = nn.ModuleList(nn.Linear(3 * width, width) for _ in range(rounds))
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(rounds))
+        self.updates = nn.ModuleList(nn.Linear(3 * width, width) for _ in range(rounds))
         self.score_from = nn.Linear(width, width)
         self.score_to = nn.Linear(width, width)
         self.score = nn.Linear(width, 1)
@@ -80,15 +78,15 @@ class MateNetwork(nn.Module):
             torch.eye(PIPS, device=seen.device).unsqueeze(0).expand(n, -1, -1),
         ]
         nodes = torch.relu(self.enter(torch.cat(per_node, dim=2)))
-        both = edges.transpose(1, 2).reshape(n, PIPS, 2 * PIPS)  # neighbours along mine, then along theirs
-        for message, update, norm in zip(self.messages, self.updates, self.norms, strict=True):
-            sent = message(nodes).view(n, PIPS, 2, self.width)
-            along_mine = torch.bmm(both[:, :, :PIPS], sent[:, :, 0])
-            along_theirs = torch.bmm(both[:, :, PIPS:], sent[:, :, 1])
-            nodes = nodes + torch.relu(update(torch.cat((norm(nodes), along_mine, along_theirs), dim=2)))
-        start = self.score_from(nodes)
-        end = self.score_to(nodes)
-        logits = self.score(torch.relu(start[:, self.touching] + end[:, self.opening])).squeeze(2)
+        both = edges.transpose(1, 2).reshape(n, 2 * PIPS, PIPS)  # row 2 * pip + kind: the pip's neighbours of a kind
+        for norm, update in zip(self.norms, self.updates, strict=True):
+            heard = torch.bmm(both, nodes).view(n, PIPS, 2 * self.width)
+            nodes = nodes + torch.relu(update(torch.cat((norm(nodes), heard), dim=2)))
+        rows, actions = action_mask.nonzero(as_tuple=True)  # only the legal moves are scored
+        start = self.score_from(nodes)[rows, self.touching[actions]]
+        end = self.score_to(nodes)[rows, self.opening[actions]]
+        scores = self.score(torch.relu(start + end)).squeeze(1)
+        logits = torch.zeros_like(action_mask, dtype=torch.float32).index_put((rows, actions), scores)
         at_open = torch.bmm(open_pips.unsqueeze(1), nodes).squeeze(1)
         value = self.value(torch.cat((at_open, nodes.mean(dim=1)), dim=1)).squeeze(1)
         return logits, value
