@@ -39,6 +39,7 @@ class Command:
 COMMANDS: dict[str, Command] = {
     "games": Command("list the games and their environments", "domino_envs.commands.games"),
     "arena": Command("let agents play each other and rate them", "domino_envs.commands.arena"),
+    "scorecard": Command("measure one agent by a fixed protocol", "domino_envs.commands.scorecard"),
 }
 
 _USAGE_ERROR = 2

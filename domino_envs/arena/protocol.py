@@ -1,0 +1,61 @@
+"""What a scorecard measures, fixed by version, so that the numbers of two people can be compared.
+
+Everything that decides a number is here: opponents and their ratings, deals, seeds, positions. Whoever changes any of
+it, or an agent on the ladder, raises :data:`PROTOCOL_VERSION`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..games import Game
+
+__all__ = ["PROTOCOL_VERSION", "Protocol", "protocol_for"]
+
+PROTOCOL_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """The scorecard of one game.
+
+    Attributes:
+        ladder: the opponents, weakest first, with their Elo ratings (random is 0).
+        deals: how many deals the agent plays against each, each twice with seats exchanged.
+        seed: of these deals.
+        self_play_deals: how many deals it plays against itself, where exact values judge its decisions.
+        positions: how many random positions it decides for the same purpose.
+        response_deals: how many deals the best responses in Mate are computed for.
+        speed_positions: how many random positions the time of a move is measured on.
+    """
+
+    ladder: dict[str, float]
+    deals: int = 200
+    seed: int = 20_240_229
+    self_play_deals: int = 200
+    positions: int = 2000
+    response_deals: int = 200
+    speed_positions: int = 100
+
+
+_PROTOCOLS = {
+    "domaster": Protocol({"random": 0.0, "greedy": 425.0}),
+    "five_bridges": Protocol({"random": 0.0, "greedy": 509.0}),
+    "mate": Protocol({"random": 0.0, "greedy": 181.0, "perfect": 724.0}),
+    "third_level": Protocol({"random": 0.0, "greedy": 143.0}),
+}
+
+
+def protocol_for(game: Game) -> Protocol:
+    """Return a game's protocol.
+
+    Raises:
+        ValueError: for a game without one: of another name, or with parameters other than the default ones.
+    """
+    from ..games import get_game
+
+    if game.name not in _PROTOCOLS:
+        raise ValueError(f"there is no scorecard for {game.name!r}, expected one of {', '.join(map(repr, _PROTOCOLS))}")
+    if game is not get_game(game.name):
+        raise ValueError(f"the scorecard of {game.title} is for its default parameters, got {game}")
+    return _PROTOCOLS[game.name]
