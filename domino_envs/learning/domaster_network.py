@@ -101,6 +101,6 @@ class DomasterNetwork(nn.Module):
         rows, actions = action_mask[:, : COLUMNS * (ENDS + 1)].nonzero(as_tuple=True)
         joined = torch.relu(column[rows, actions // (ENDS + 1)] + slots[rows, actions % (ENDS + 1)])
         scores = self.score(torch.relu(self.hidden(joined))).squeeze(1)
-        logits = torch.zeros_like(action_mask, dtype=torch.float32).index_put((rows, actions), scores)
+        logits = torch.zeros_like(action_mask, dtype=torch.float32).index_put((rows, actions), scores.float())
         value = self.value(torch.cat((pooled, whole), dim=1)).squeeze(1)
         return logits, value

@@ -18,9 +18,9 @@ POINTS_SCALE = 50.0
 class MateNetwork(nn.Module):
     """Pips are nodes; my tiles and their tiles are two kinds of edges between them.
 
-    In each round a node hears the sums of its neighbours along either kind; the weights of a round are its own. A move from the open pip is scored from the two pips that its tile joins, the value from the
-    open pips and the mean of all. Score, deal and other facts of a longer episode are not looked at: the network plays
-    each game for its points.
+    In each round a node hears the sums of its neighbours along either kind; the weights of a round are its own. A move
+    from the open pip is scored from the two pips that its tile joins, the value from the open pips and the mean of all.
+    Score, deal and other facts of a longer episode are not looked at: the network plays each game for its points.
 
     Args:
         game: the table of Mate.
@@ -86,7 +86,7 @@ class MateNetwork(nn.Module):
         start = self.score_from(nodes)[rows, self.touching[actions]]
         end = self.score_to(nodes)[rows, self.opening[actions]]
         scores = self.score(torch.relu(start + end)).squeeze(1)
-        logits = torch.zeros_like(action_mask, dtype=torch.float32).index_put((rows, actions), scores)
+        logits = torch.zeros_like(action_mask, dtype=torch.float32).index_put((rows, actions), scores.float())
         at_open = torch.bmm(open_pips.unsqueeze(1), nodes).squeeze(1)
         value = self.value(torch.cat((at_open, nodes.mean(dim=1)), dim=1)).squeeze(1)
         return logits, value
