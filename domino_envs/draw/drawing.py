@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from .plain import draw as draw_plain
 from .scene import LAYOUTS, Scene, View
 from .theme import get_theme
 
-__all__ = ["add_drawing", "draw_svg", "last_tile", "make_scene"]
+__all__ = ["add_drawing", "draw_svg", "finish", "last_tile", "make_scene", "shared_extent"]
 
 #: Game by name to ``(view) -> Scene``, or the module of this package that has it as ``draw``.
 _DRAWINGS: dict[str, str | Callable[[View], Scene]] = {
@@ -46,6 +46,15 @@ def _tile_numbers(game: Game) -> dict[tuple[int, int], int]:
         if tile_set.num_tiles == game.num_tiles:
             return {(int(a), int(b)): i for i, (a, b) in enumerate(zip(tile_set.low, tile_set.high, strict=True))}
     return {}
+
+
+def shared_extent(game: Game, positions: Sequence[NDArray[Any]]) -> Any:
+    """Return how much of the table all these positions need, for games whose table has no edge; else None."""
+    module = _DRAWINGS.get(game.name)
+    if not isinstance(module, str):
+        return None
+    extent = getattr(importlib.import_module(f".{module}", __package__), "extent", None)
+    return extent(positions) if extent else None
 
 
 def make_scene(
@@ -87,6 +96,7 @@ def draw_svg(
     legal: bool = False,
     values: Mapping[int, float] | None = None,
     value_format: str = "{:+.2f}",
+    extent: Any = None,
 ) -> str:
     """Return a position as SVG.
 
@@ -102,6 +112,7 @@ def draw_svg(
         values: a number for each action (legal ones; some may be missing): probabilities of a policy, exact or
             searched values. Tiles and places show the best of theirs.
         value_format: how a number is written.
+        extent: what :func:`shared_extent` says, so that the table stays in place from one picture to the next.
 
     Raises:
         ValueError: for a seat, theme or layout that does not exist, a record of another game, or a value of an action
@@ -109,7 +120,15 @@ def draw_svg(
     """
     with_moves = legal or values is not None
     scene = make_scene(
-        game, states, seat=seat, names=names, theme=theme, layout=layout, last=last, with_moves=with_moves
+        game,
+        states,
+        seat=seat,
+        names=names,
+        theme=theme,
+        layout=layout,
+        last=last,
+        with_moves=with_moves,
+        extent=extent,
     )
     if values:
         wrong = set(values) - set(map(int, game.legal_actions(states)))
