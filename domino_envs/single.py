@@ -95,10 +95,7 @@ class DominoSinglePlayerEnv(gymnasium.Env[NDArray[np.int8], np.int64 | int]):
         self._learner = SEATS[0]
         self._live = False
         self._started = False
-        self._start_record()
-
-    def _start_record(self) -> None:
-        """Forget what happened up to the learner's last decision."""
+        # What happened since the learner's last decision:
         self._reward = 0.0
         self._moves: list[tuple[str, str]] = []
         self._deal_results: list[dict[str, Any]] = []
@@ -132,9 +129,9 @@ class DominoSinglePlayerEnv(gymnasium.Env[NDArray[np.int8], np.int64 | int]):
         for _ in range(_MAX_REDRAWS):
             self._learner = SEATS[self.np_random.integers(2)] if seat == "random" else seat
             self._started = True
-            self._start_record()
             self._reward = env.rewards[self._learner]
-            self._deal_results.extend(env.infos[self._learner]["deal_results"])
+            self._moves = []
+            self._deal_results = list(env.infos[self._learner]["deal_results"])
             self.opponent.start_deal()
             self._let_opponent_play()
             if not env.terminations[self._learner]:
@@ -173,11 +170,10 @@ class DominoSinglePlayerEnv(gymnasium.Env[NDArray[np.int8], np.int64 | int]):
         else:
             self._take_note()
             self._let_opponent_play()
-        reward = self._reward
+        reward, self._reward = self._reward, 0.0
         terminated = env.terminations[self._learner]
         self._live = not terminated
         observation, info = self._seen()
-        self._start_record()
         return observation, reward, terminated, False, info
 
     def _let_opponent_play(self) -> None:
@@ -205,7 +201,7 @@ class DominoSinglePlayerEnv(gymnasium.Env[NDArray[np.int8], np.int64 | int]):
                 self.opponent.start_deal()
 
     def _seen(self) -> tuple[NDArray[np.int8], dict[str, Any]]:
-        """Return the learner's observation and info; the caller may keep and change both."""
+        """Return the learner's observation and info, which the caller may keep and change; begin new lists for it."""
         env = self.aec_env
         seen = env.observe(self._learner)
         info = {
@@ -216,6 +212,7 @@ class DominoSinglePlayerEnv(gymnasium.Env[NDArray[np.int8], np.int64 | int]):
             "seat": self._learner,
             "action_mask": seen["action_mask"].copy(),
         }
+        self._moves, self._deal_results = [], []
         return seen["observation"].copy(), info
 
     def action_masks(self) -> NDArray[np.bool_]:
