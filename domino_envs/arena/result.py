@@ -200,8 +200,6 @@ class Result:
             scores = [_score(name)(game) for game in games]
             seconds = sum(game.seconds[game.players.index(name)] for game in games) / max(1, len(games))
             interval = score_interval(_by_deal(games, _score(name)))
-            if scores:
-                interval = Interval(sum(scores) / len(scores), interval.low, interval.high)
             counts = scores.count(1), scores.count(0.5), scores.count(0)
             standings.append(Standing(name, rating, *counts, interval, seconds))
         return sorted(standings, key=lambda s: (isnan(s.rating.elo), -s.rating.elo))
