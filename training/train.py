@@ -32,6 +32,7 @@ from domino_envs.learning.checkpoint import CheckpointError, load_checkpoint, re
 from domino_envs.learning.evaluation import play_mirrored_deals
 from domino_envs.learning.export import load_weights, save_policy
 from domino_envs.learning.policy import NetworkPolicy, default_network, make_network
+from domino_envs.learning.search_targets import SearchTargets
 from domino_envs.learning.selfplay import SelfPlayPPO, SnapshotAgent
 from domino_envs.policies import read_card
 from domino_envs.vector import sb3_vec_env
@@ -84,6 +85,15 @@ class Arguments:
     snapshot_every: int = 10
     """Iterations between two past selves."""
 
+    search_simulations: int | None = None
+    """Simulations of the searches whose findings are learned beside the policy gradient; 0 for none."""
+    searched: int = 1024
+    """Positions of each rollout that are searched."""
+    target_batches: int = 8
+    """Minibatches of searched positions after each rollout."""
+    target_capacity: int = 100_000
+    """Searched positions that are kept."""
+
     network: str | None = None
     """mlp, mate_graph, domaster_graph or third_level_placements."""
     sizes: dict[str, int] = field(default_factory=dict)
@@ -101,10 +111,42 @@ class Arguments:
 
 #: By game: what Arguments leaves open. Steps are for about three minutes on two cores.
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "mate": {"steps": 600_000, "reward": "points", "lanes": 256, "rollout": 32, "batch_size": 1024, "epochs": 3},
-    "domaster": {"steps": 300_000, "reward": "win", "lanes": 128, "rollout": 64, "batch_size": 1024, "epochs": 3},
-    "five_bridges": {"steps": 300_000, "reward": "win", "lanes": 128, "rollout": 64, "batch_size": 1024, "epochs": 3},
-    "third_level": {"steps": 250_000, "reward": "win", "lanes": 128, "rollout": 64, "batch_size": 512, "epochs": 3},
+    "mate": {
+        "steps": 600_000,
+        "reward": "points",
+        "lanes": 256,
+        "rollout": 32,
+        "batch_size": 1024,
+        "epochs": 3,
+        "search_simulations": 0,
+    },
+    "domaster": {
+        "steps": 300_000,
+        "reward": "win",
+        "lanes": 128,
+        "rollout": 64,
+        "batch_size": 1024,
+        "epochs": 3,
+        "search_simulations": 0,
+    },
+    "five_bridges": {
+        "steps": 300_000,
+        "reward": "win",
+        "lanes": 128,
+        "rollout": 64,
+        "batch_size": 1024,
+        "epochs": 3,
+        "search_simulations": 0,
+    },
+    "third_level": {
+        "steps": 250_000,
+        "reward": "win",
+        "lanes": 128,
+        "rollout": 64,
+        "batch_size": 512,
+        "epochs": 3,
+        "search_simulations": 0,
+    },
 }
 POINTS_SCALE = 0.02  # Mate's points, about 60 a game, to numbers about 1
 CHECKPOINT_EVERY = 60.0  # seconds
@@ -144,13 +186,22 @@ def build(args: Arguments, game: Game) -> SelfPlayPPO:
         reward=args.reward,
     )
     rate = args.learning_rate
+    scale = POINTS_SCALE if args.reward == "points" else 1.0
+    targets = None
+    if args.search_simulations:
+        targets = SearchTargets(
+            game, simulations=args.search_simulations, capacity=args.target_capacity, value_scale=scale
+        )
     return SelfPlayPPO(
         NetworkPolicy,
         env,
         policy_kwargs={"make_module": lambda: network},
         entropy=args.entropy,
         minutes=args.minutes,
-        reward_scale=POINTS_SCALE if args.reward == "points" else 1.0,
+        reward_scale=scale,
+        targets=targets,
+        searched=args.searched,
+        target_batches=args.target_batches,
         learning_rate=lambda left: rate * (0.05 + 0.95 * left),
         n_steps=args.rollout or 1,
         batch_size=args.batch_size or 1,

@@ -36,6 +36,9 @@ def _tensors(model: SelfPlayPPO, best: dict[str, Tensor]) -> dict[str, Tensor]:
             found |= {f"snapshot/{i}/{k}": v for k, v in agent.network.state_dict().items()}
     for name, array in model.players.arrays().items():
         found[f"games/{name}"] = torch.from_numpy(np.ascontiguousarray(array).view(np.uint8).reshape(-1).copy())
+    if model.targets is not None:
+        for name, array in model.targets.arrays().items():
+            found[f"targets/{name}"] = torch.from_numpy(array)
     found["games/episode_starts"] = torch.from_numpy(np.asarray(model._last_episode_starts, dtype=np.uint8))
     return {k: v.detach().clone().contiguous() for k, v in found.items()}
 
@@ -105,6 +108,9 @@ def load_checkpoint(folder: Path, model: SelfPlayPPO) -> dict[str, Tensor]:
                 agent.network.load_state_dict({k[len(prefix) :]: v for k, v in weights if k.startswith(prefix)})
         for name, array in model.players.arrays().items():
             array[...] = parts["games"][name].numpy().view(array.dtype).reshape(array.shape)
+        if model.targets is not None:
+            for name, array in model.targets.arrays().items():
+                array[...] = parts["targets"][name].numpy()
         model._last_episode_starts = parts["games"]["episode_starts"].numpy().astype(np.bool_)
     except (SafetensorError, OSError, KeyError, RuntimeError, ValueError) as error:
         raise CheckpointError(f"{path} does not fit this run: {error}") from error

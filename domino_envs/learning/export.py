@@ -30,8 +30,9 @@ class MaskedGraph(nn.Module):
 
     def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor]:
         """Return logits ``(n, num_actions)`` and values ``(n,)`` of ``int8`` observations and masks."""
-        logits, value = self.network(observation, action_mask)
-        return logits.masked_fill(action_mask == 0, -1e9), value
+        legal = action_mask != 0  # also because ONNX Runtime looks for non-zeros among booleans, not among int8
+        logits, value = self.network(observation, legal)
+        return logits.masked_fill(~legal, -1e9), value
 
 
 class Sb3Network(nn.Module):

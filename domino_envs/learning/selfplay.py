@@ -27,6 +27,7 @@ from ..batch_single import BatchSinglePlayer
 from ..games import Game
 from ..vector_sb3 import DominoVecEnv
 from .policy import NetworkPolicy
+from .search_targets import SearchTargets
 
 __all__ = ["SelfPlayBuffer", "SelfPlayPPO", "SnapshotAgent"]
 
@@ -136,6 +137,9 @@ class SelfPlayPPO(MaskablePPO):
         entropy: start and end of the entropy coefficient, linear in between.
         minutes: time budget; progress (and with it every schedule) goes by the clock then. None goes by the steps.
         reward_scale: what the environment's rewards are multiplied with.
+        targets: searched positions to learn from beside the policy gradient; None for none.
+        searched: positions of each rollout that are searched.
+        target_batches: minibatches of searched positions to learn from after each rollout.
         named: MaskablePPO's other arguments.
 
     Every iteration seeds all random choices anew from the seed and its number, so that a run that was stopped between
@@ -150,8 +154,14 @@ class SelfPlayPPO(MaskablePPO):
         entropy: tuple[float, float] = (0.02, 0.003),
         minutes: float | None = None,
         reward_scale: float = 1.0,
+        targets: SearchTargets | None = None,
+        searched: int = 0,
+        target_batches: int = 0,
         **named: Any,
     ) -> None:
+        self.targets = targets
+        self.searched = searched
+        self.target_batches = target_batches
         self.entropy = entropy
         self.minutes = minutes
         self.reward_scale = reward_scale
@@ -211,11 +221,15 @@ class SelfPlayPPO(MaskablePPO):
         batch = players.batch
         rollout_buffer.reset()
         starts = np.asarray(self._last_episode_starts, dtype=np.float32)
-        for _ in range(n_rollout_steps):
+        to_search: list[tuple[NDArray[Any], ...]] = []
+        for step in range(n_rollout_steps):
             with torch.no_grad():
                 seen = torch.from_numpy(batch.observations)
                 actions, values, log_probs = self.policy(seen, action_masks=batch.action_masks)
             kept = {"observations": batch.observations.copy(), "action_masks": batch.action_masks.copy()}
+            if self.targets is not None:
+                rows = self._rows_to_search(step, batch.action_masks, rollout_buffer.rng)
+                to_search.append((batch.states[rows], batch.observations[rows], batch.action_masks[rows]))
             chosen = actions.numpy()
             players.step(chosen)
             rollout_buffer.put(
@@ -239,8 +253,35 @@ class SelfPlayPPO(MaskablePPO):
         with torch.no_grad():
             _, last_values = self.network(torch.from_numpy(batch.observations), torch.from_numpy(batch.action_masks))
         rollout_buffer.compute_returns_and_advantage(last_values, starts)
+        if self.targets is not None:
+            states, observations, masks = (np.concatenate(parts) for parts in zip(*to_search, strict=True))
+            self.targets.add(states, observations, masks, seed=int(rollout_buffer.rng.integers(2**31)))
         callback.on_rollout_end()
         return True
+
+    def _rows_to_search(self, step: int, masks: NDArray[np.int8], rng: np.random.Generator) -> NDArray[np.int64]:
+        """Choose lanes with a choice to make, so many that the rollout has ``searched`` of them."""
+        count = self.searched * (step + 1) // self.n_steps - self.searched * step // self.n_steps
+        free = np.flatnonzero(masks.sum(axis=1, dtype=np.int64) > 1)
+        return rng.permutation(free)[:count]
+
+    def train(self) -> None:
+        """Update the policy from the rollout, then from the searched positions."""
+        super().train()
+        if self.targets is None:
+            return
+        buffer = self.rollout_buffer
+        assert isinstance(buffer, SelfPlayBuffer)
+        optimizer = self.policy.optimizer
+        total = 0.0
+        for batch in self.targets.batches(buffer.rng, self.target_batches, self.batch_size or 1):
+            loss, entropy = self.targets.loss(self.network, batch, self.vf_coef)
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            torch.nn.utils.clip_grad_norm_(self.policy.parameters(), self.max_grad_norm)
+            optimizer.step()
+            total += entropy.item()
+        self.logger.record("train/search_cross_entropy", total / max(1, self.target_batches))
 
     def _seed_iteration(self, env: DominoVecEnv, buffer: SelfPlayBuffer) -> None:
         iteration = self.num_timesteps // (self.n_steps * self.n_envs)
