@@ -202,7 +202,7 @@ def _observe(state: Any, seat: int, vector: Any) -> None:
         for side in range(2):
             grown = state["grown"][chain, side]
             if grown < REACH:
-                vector[_END_PIPS + (2 * chain + side) * PIPS + state["ends"][chain, side]] = 1
+                vector[_END_PIPS + (2 * chain + side) * PIPS + int64(state["ends"][chain, side])] = 1
             vector[_END_GROWN + 2 * chain + side] = grown
         vector[_STARTED + chain] = 1
     vector[_REST] = state["passed"]
