@@ -8,12 +8,26 @@ from typing import Any
 
 import numpy as np
 
+import domino_envs  # noqa: F401  # registers the environments
+from domino_envs.registration import GYMNASIUM_NAMES
+
 GAMES = ("mate", "domaster", "five_bridges", "third_level")
 
 
 def face(game: str) -> Any:
     """The module ``domino_envs.<game>_v0``."""
     return importlib.import_module(f"domino_envs.{game}_v0")
+
+
+def gym_id(game: str) -> str:
+    """Its name in Gymnasium's registry."""
+    return f"domino_envs/{GYMNASIUM_NAMES[game]}-v0"
+
+
+def plain(result: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What ``reset()`` or ``step()`` of a Gymnasium environment returned, in plain Python, to compare."""
+    observation, *rest, info = result
+    return (observation.tolist(), *rest, {**info, "action_mask": info["action_mask"].tolist()})
 
 
 def random_legal(mask: Any, rng: np.random.Generator) -> int:

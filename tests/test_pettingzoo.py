@@ -1,9 +1,8 @@
-"""The environments as PettingZoo sees them: its own tests, what agents are shown and told, what is refused, copies."""
+"""The environments as PettingZoo sees them: its own tests, what agents are shown and told, what is refused."""
 
 from __future__ import annotations
 
 import copy
-import pickle
 import re
 import sys
 import types
@@ -16,9 +15,7 @@ import pytest
 from gymnasium.error import ResetNeeded
 from pettingzoo.test import api_test, performance_benchmark, render_test, seed_test
 
-from domino_envs.aec import DominoEnv
 from domino_envs.games import SEATS
-from domino_envs.guard import GuardWrapper
 from playing import GAMES, face, first_legal, play_on, random_legal, snapshot, trace, turns
 
 Maker = Callable[..., Any]
@@ -68,17 +65,6 @@ def test_performance_benchmark(maker: Maker, monkeypatch: pytest.MonkeyPatch) ->
     clock = types.SimpleNamespace(time=lambda: next(seconds))
     monkeypatch.setattr(sys.modules["pettingzoo.test.performance_benchmark"], "time", clock)
     performance_benchmark(maker())
-
-
-@pytest.mark.skipif(not hasattr(pettingzoo, "make"), reason="PettingZoo before its registry")
-@all_games
-def test_registry(game: str) -> None:
-    env = pettingzoo.make("aec", f"domino_envs/{game}_v0", episode="deal", render_mode="ansi")
-    assert isinstance(env, GuardWrapper)
-    assert (env.unwrapped.game.name, env.unwrapped.episode, env.render_mode) == (game, "deal", "ansi")
-    assert pettingzoo.make("aec", f"domino_envs/{game}").unwrapped.game is env.unwrapped.game
-    spec = pettingzoo.spec("aec", f"domino_envs/{game}-v0")
-    assert spec.make(reward="points").unwrapped.reward == "points"
 
 
 # -- what agents see --------------------------------------------------------------------------------------------------
@@ -353,89 +339,3 @@ def test_a_loop_without_a_step_is_noticed() -> None:
         agents.append(agent)
         env.step(first_legal(env.last()[0]["action_mask"]))
     assert len(agents) == 5
-
-
-# -- copies -----------------------------------------------------------------------------------------------------------
-
-
-def via_state(env: Any) -> Any:
-    other = DominoEnv(env.unwrapped.game, reward=env.unwrapped.reward)
-    other.reset(seed=99)
-    other.set_state(pickle.loads(pickle.dumps(env.get_state())))
-    return other
-
-
-COPIES: dict[str, Callable[[Any], Any]] = {
-    "clone": lambda env: env.clone(),
-    "deepcopy": copy.deepcopy,
-    "pickle": lambda env: pickle.loads(pickle.dumps(env)),
-    "state": via_state,
-}
-
-
-@pytest.mark.parametrize("copier", COPIES.values(), ids=COPIES)
-@pytest.mark.parametrize("moves", [0, 6, 10_000])
-@pytest.mark.parametrize("kind", ["env", "raw_env"])
-@all_games
-def test_copies_go_on_alike(game: str, kind: str, moves: int, copier: Callable[[Any], Any]) -> None:
-    """In the middle of a game and at its end: the position, and the random generator for the next episode."""
-    env = getattr(face(game), kind)(reward="points")
-    env.reset(seed=4)
-    play_on(env, moves)
-    there = snapshot(env)
-    twin = copier(env)
-    assert type(twin) is (DominoEnv if copier is via_state else type(env))
-    expected = trace(twin, episodes=2, seed=7)
-    assert snapshot(env) == there  # the copy shares nothing with it
-    assert trace(env, episodes=2, seed=7) == expected
-    assert expected[0] == there
-
-
-@pytest.mark.parametrize("copier", [copy.deepcopy, COPIES["pickle"]], ids=["deepcopy", "pickle"])
-@all_makers
-def test_copies_before_reset(maker: Maker, copier: Callable[[Any], Any]) -> None:
-    env = copier(maker(episode="deal"))
-    with pytest.raises(ResetNeeded):
-        env.step(0)
-    env.reset(seed=1)
-    other = maker(episode="deal")
-    other.reset(seed=1)
-    assert snapshot(env) == snapshot(other)
-
-
-@all_games
-def test_set_state_goes_back(game: str) -> None:
-    env = face(game).raw_env()
-    env.reset(seed=1)
-    play_on(env, 5)
-    saved = env.get_state()
-    there = snapshot(env)
-    first = trace(env, episodes=2, seed=1)
-    env.set_state(saved)
-    assert snapshot(env) == there
-    assert trace(env, episodes=2, seed=1) == first
-    env.set_state(saved)  # the saved state has not been changed by what followed
-    assert snapshot(env) == there
-    unreset = face(game).raw_env()
-    env.set_state(unreset.get_state())
-    with pytest.raises(ResetNeeded):
-        env.step(0)
-
-
-def test_set_state_refuses_what_is_not_its_own() -> None:
-    env = face("mate").raw_env()
-    env.reset(seed=1)
-    for other in (
-        face("mate").raw_env(episode="deal"),
-        face("mate").raw_env(reward="points"),
-        face("domaster").raw_env(),
-        face("third_level").raw_env(),
-    ):
-        with pytest.raises(ValueError, match="the state is of"):
-            env.set_state(other.get_state())
-    with pytest.raises(ValueError, match="the state is of"):
-        face("third_level").raw_env().set_state(face("third_level").raw_env(hand_size=4).get_state())
-    for wrong in ({}, None, {"settings": 1}, [1, 2]):
-        with pytest.raises(ValueError, match=r"expected what get_state\(\) returned"):
-            env.set_state(wrong)
-    assert snapshot(env) == snapshot(env.clone())
