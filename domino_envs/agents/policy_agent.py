@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..games import Game
-from ..policies import SavedPolicy, load_policy
+from ..policies import PolicyError, SavedPolicy, load_policy
 from .base import Agent
 
 __all__ = ["PolicyAgent", "choose_from_logits"]
@@ -21,12 +22,13 @@ def choose_from_logits(
 
     Args:
         logits: ``float32 (n, num_actions)``.
-        action_masks: ``(n, num_actions)``, non-zero where legal.
-        rng: draws (by the Gumbel trick); None for the highest logit.
+        action_masks: ``(n, num_actions)``, non-zero where legal, in each row at least once.
+        rng: draws, by the Gumbel trick (the largest of the logits with Gumbel noise: Gumbel 1954); None for the highest
+            logit.
     """
-    scores = np.where(action_masks != 0, logits, -np.inf)
-    if rng is not None:
-        scores += rng.gumbel(size=scores.shape)
+    legal = action_masks.nonzero()  # of many actions few are legal: noise for those alone
+    scores = np.full(logits.shape, -np.inf, dtype=np.float32)
+    scores[legal] = logits[legal] if rng is None else logits[legal] + rng.gumbel(size=len(legal[0]))
     actions: NDArray[np.int64] = scores.argmax(axis=1)
     return actions
 
@@ -41,13 +43,21 @@ class PolicyAgent(Agent):
         mode: ``"sample"`` or ``"best"``.
 
     Raises:
-        PolicyError: see :func:`domino_envs.policies.load_policy`.
+        PolicyError: see :func:`domino_envs.policies.load_policy`; also if a loaded policy plays another game.
+        ModuleNotFoundError: without ONNX Runtime.
     """
 
-    def __init__(self, game: Game, source: str | SavedPolicy, *, seed: int | None = None, mode: str = "sample") -> None:
+    def __init__(
+        self, game: Game, source: str | Path | SavedPolicy, *, seed: int | None = None, mode: str = "sample"
+    ) -> None:
         super().__init__(game, seed=seed, mode=mode)
-        self.policy = source if isinstance(source, SavedPolicy) else load_policy(source, game)
-        self.name = f"policy:{source if isinstance(source, str) else source.name}"
+        if isinstance(source, SavedPolicy):
+            if source.game is not game:
+                raise PolicyError(f"the policy {source.name} plays {source.game}, not {game}")
+            self.policy = source
+        else:
+            self.policy = load_policy(source, game)
+        self.name = f"policy:{source.name if isinstance(source, SavedPolicy) else source}"
 
     def act(
         self,
@@ -59,8 +69,11 @@ class PolicyAgent(Agent):
         logits, _ = self.policy.evaluate(observations, action_masks)
         return choose_from_logits(logits, action_masks, self.rng if self.mode == "sample" else None)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> PolicyAgent:
-        twin = PolicyAgent(self.game, self.policy, mode=self.mode)  # a session cannot be copied, only shared
-        twin.rng.bit_generator.state = self.rng.bit_generator.state
-        twin.name = self.name
-        return twin
+    def probabilities(
+        self,
+        observations: NDArray[np.int8],
+        action_masks: NDArray[np.int8],
+        states: NDArray[Any] | None = None,
+    ) -> NDArray[np.float32]:
+        """Return the softmax over the legal actions, ``float32 (n, game.num_actions)``."""
+        return self.policy.probabilities(observations, action_masks)
