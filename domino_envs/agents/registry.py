@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..games import Game
+from ..policies import SavedPolicy, is_policy_path
 from .base import Agent, CallableAgent
 
 __all__ = ["AGENT_KINDS", "AgentKind", "make_agent"]
@@ -43,12 +44,12 @@ AGENT_KINDS: dict[str, AgentKind] = {
 
 
 def make_agent(
-    spec: str | Path | Agent | Callable[..., Any], game: Game, *, seed: int | None = None, mode: str = "sample"
+    spec: str | Path | Agent | SavedPolicy | Callable[..., Any], game: Game, *, seed: int | None = None, mode: str = "sample"
 ) -> Agent:
     """Return the agent that ``spec`` means.
 
     Args:
-        spec: a name as ``domino-envs agents`` lists them, the path of a saved policy, a function
+        spec: a name as ``domino-envs agents`` lists them, the path of a saved policy or a loaded one, a function
             ``(observation, action_mask) -> action``, or an agent (returned as it is).
         game: the game to play.
         seed: decides the agent's random choices.
@@ -64,14 +65,20 @@ def make_agent(
         return spec
     if isinstance(spec, Path):
         spec = f"policy:{spec}"
+    if isinstance(spec, SavedPolicy):
+        from .policy_agent import PolicyAgent
+
+        return PolicyAgent(game, spec, seed=seed, mode=mode)
     if not isinstance(spec, str):
         if callable(spec):
             return CallableAgent(game, spec, seed=seed, mode=mode)
         raise ValueError(f"an opponent is a name, a path or a function, got {spec!r}")
     name, colon, argument = spec.partition(":")
     kind = AGENT_KINDS.get(name)
-    if kind is None and (Path(spec).suffix in (".json", ".onnx", ".safetensors") or Path(f"{spec}.json").is_file()):
-        kind, colon, argument = AGENT_KINDS["policy"], ":", spec
+    if kind is None and is_policy_path(spec):
+        # With a suffix it cannot be taken for the name of a shipped policy.
+        argument = f"{spec}.json" if Path(f"{spec}.json").is_file() else spec
+        kind, colon = AGENT_KINDS["policy"], ":"
     if kind is None:
         raise ValueError(
             f"unknown opponent {spec!r}, expected one of {', '.join(k.usage for k in AGENT_KINDS.values())}"
