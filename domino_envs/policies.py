@@ -28,6 +28,7 @@ from .games import Game, game_names, get_game
 
 __all__ = [
     "CARD_FORMAT",
+    "POLICY_SUFFIXES",
     "PolicyError",
     "PolicyFiles",
     "SavedPolicy",
@@ -43,7 +44,7 @@ __all__ = [
 
 CARD_FORMAT = 1
 PRETRAINED = Path(__file__).parent / "pretrained"
-_SUFFIXES = (".onnx", ".safetensors", ".json")
+POLICY_SUFFIXES = (".onnx", ".safetensors", ".json")
 #: What a card must have, and of which type.
 _NEEDED: dict[str, type] = {
     "format": int,
@@ -74,7 +75,7 @@ def policy_paths(source: str | Path) -> dict[str, Path]:
     """
     path = Path(source)
     bare = str(source) == path.name
-    if path.suffix in _SUFFIXES:
+    if path.suffix in POLICY_SUFFIXES:
         path = path.with_suffix("")
     elif bare and ((PRETRAINED / f"{path}.json").is_file() or not is_policy_path(path)):
         path = PRETRAINED / path
@@ -82,13 +83,13 @@ def policy_paths(source: str | Path) -> dict[str, Path]:
         path = path / "policy"
     if not path.name:
         raise PolicyError(f"a policy is given by its name or path, got {str(source)!r}")
-    return {suffix: path.with_name(path.name + suffix) for suffix in _SUFFIXES}
+    return {suffix: path.with_name(path.name + suffix) for suffix in POLICY_SUFFIXES}
 
 
 def is_policy_path(source: str | Path) -> bool:
     """Return whether there is a policy at this path, in one of the ways that :func:`policy_paths` takes."""
     path = Path(source)
-    if path.suffix in _SUFFIXES or (path / "policy.json").is_file():
+    if path.suffix in POLICY_SUFFIXES or (path / "policy.json").is_file():
         return True
     return bool(path.name) and path.with_name(f"{path.name}.json").is_file()
 

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
+import os
+import tempfile
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from sb3_contrib import MaskablePPO
 from torch import Tensor, nn
 
+from ..agents.positions import random_positions
+from ..arena.exact import views
 from ..games import Game
-from ..policies import card_for, policy_paths, read_card, write_card
+from ..policies import POLICY_SUFFIXES, PolicyError, SavedPolicy, card_for, policy_paths, read_policy, write_card
+from .policy import NetworkPolicy, make_network
 
-__all__ = ["MaskedGraph", "Sb3Network", "load_weights", "save_policy"]
+__all__ = ["MaskedGraph", "Sb3Network", "load_network", "load_weights", "network_of", "save_policy"]
+
+_TRIED_POSITIONS = 64
+_TOLERANCE = 1e-4
 
 
 class MaskedGraph(nn.Module):
@@ -36,10 +49,10 @@ class MaskedGraph(nn.Module):
 
 
 class Sb3Network(nn.Module):
-    """Any policy of MaskablePPO as a network, so that it can be exported.
+    """A policy of sb3-contrib's own as a network, so that it can be exported.
 
     Args:
-        policy: ``model.policy``.
+        policy: ``model.policy``, of any architecture.
     """
 
     def __init__(self, policy: Any) -> None:
@@ -49,10 +62,7 @@ class Sb3Network(nn.Module):
     def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor]:
         """Return logits ``(n, num_actions)`` and values ``(n,)``."""
         policy = self.policy
-        if hasattr(policy, "network"):
-            logits, value = policy.network(observation, action_mask)
-            return logits, value
-        features = policy.extract_features(observation.float())
+        features = policy.extract_features(observation)
         if policy.share_features_extractor:
             actor, critic = policy.mlp_extractor(features)
         else:
@@ -61,67 +71,135 @@ class Sb3Network(nn.Module):
         return policy.action_net(actor), policy.value_net(critic).squeeze(1)
 
 
-def _example(game: Game) -> tuple[Tensor, Tensor]:
-    """Return inputs to trace with: the openings of two episodes."""
-    from ..batch import BatchGame
+def network_of(model: MaskablePPO, game: Game) -> nn.Module:
+    """Return the network of a MaskablePPO model, for :func:`save_policy`.
 
-    batch = BatchGame(game, 2, seed=0)
-    return torch.from_numpy(batch.observations), torch.from_numpy(batch.action_masks)
+    Raises:
+        ValueError: if the model was made for other spaces than the game's, or sees observations that a wrapper
+            normalised: the wrapper's numbers are not in the policy.
+    """
+    seen, actions = model.observation_space, model.action_space
+    expected = (game.layout.size,)
+    if getattr(seen, "shape", None) != expected or getattr(actions, "n", None) != game.num_actions:
+        raise ValueError(
+            f"the model takes {seen} and {actions}; a policy of {game.title} takes observations of shape {expected} "
+            f"and has {game.num_actions} actions"
+        )
+    if model.get_vec_normalize_env() is not None:
+        raise ValueError("the model was trained behind VecNormalize, which would be lost: train without it")
+    policy = model.policy
+    return policy.network if isinstance(policy, NetworkPolicy) else Sb3Network(policy)
 
 
-def save_policy(path: str | Path, game: Game, network: nn.Module, facts: Mapping[str, Any]) -> dict[str, Path]:
+def save_policy(
+    path: str | Path, game: Game, network: nn.Module | MaskablePPO, facts: Mapping[str, Any]
+) -> dict[str, Path]:
     """Write a policy's three files and return their paths by suffix.
 
+    The graph is compared with the network on positions of the game before anything is written at ``path``.
+
     Args:
-        path: common path of the files, without suffix; missing folders are made.
+        path: common path of the files, with or without a suffix; missing folders are made.
         game: the game that the network plays.
-        network: ``(observation, action_mask) -> (logits, value)``, on the CPU.
+        network: ``(observation, action_mask) -> (logits, value)``, or a MaskablePPO model of any architecture.
         facts: what the card says besides (architecture, training, evaluation, ...), for JSON.
+
+    Raises:
+        ValueError: if the graph does not compute what the network does (its ``forward`` branches on numbers, or on the
+            size of the batch), a fact cannot be written as JSON, or a model does not fit (see :func:`network_of`).
     """
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    paths = policy_paths(target.with_name(target.name + ".json"))
-    was_training = network.training
-    network.eval()
+    target = Path(path).with_suffix("") if Path(path).suffix in POLICY_SUFFIXES else Path(path)
+    paths = policy_paths(f"{target}.json")
+    folder = paths[".json"].parent
+    folder.mkdir(parents=True, exist_ok=True)
+    if isinstance(network, MaskablePPO):
+        network = network_of(network, game)
+    network = copy.deepcopy(network).to("cpu").eval()
     weights = {key: value.detach().clone().contiguous() for key, value in network.state_dict().items()}
-    save_file(weights, paths[".safetensors"])
-    batch = {0: "n"}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the exporter's own, about its future
-        torch.onnx.export(
-            MaskedGraph(network),
-            _example(game),
-            str(paths[".onnx"]),
-            input_names=["observation", "action_mask"],
-            output_names=["logits", "value"],
-            dynamic_axes={"observation": batch, "action_mask": batch, "logits": batch, "value": batch},
-            opset_version=17,
-            **_exporter_choice(),
-        )
-    network.train(was_training)
-    size = sum(value.numel() for value in weights.values())
-    write_card(paths[".json"], card_for(game, target.name, {"num_parameters": size, **facts}))
+    size = sum(parameter.numel() for parameter in network.parameters())
+    card = card_for(game, paths[".json"].stem, {"num_parameters": size, **facts})
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".policy-") as scratch:
+        written = {suffix: Path(scratch) / path.name for suffix, path in paths.items()}
+        written[".safetensors"].write_bytes(save(weights))  # safetensors' own save_file lets nobody else read it
+        _export(network, game, written[".onnx"])
+        write_card(written[".json"], card)
+        _compare(network, SavedPolicy(game, card, written[".onnx"].read_bytes()))
+        for suffix in (".onnx", ".safetensors", ".json"):
+            os.replace(written[suffix], paths[suffix])
     return paths
 
 
-def _exporter_choice() -> dict[str, Any]:
-    """Choose the tracing exporter, which needs no further package and knows every torch from 2.4 on."""
-    import inspect
+def _export(network: nn.Module, game: Game, path: Path) -> None:
+    rows = {0: "n"}
+    # The tracing exporter: it needs no further package. Before torch 2.5 it was the only one.
+    choice: dict[str, Any] = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the exporter's own; whether the graph is right is tried afterwards
+        torch.onnx.export(
+            MaskedGraph(network),
+            _positions(game, 2),
+            str(path),
+            input_names=["observation", "action_mask"],
+            output_names=["logits", "value"],
+            dynamic_axes={"observation": rows, "action_mask": rows, "logits": rows, "value": rows},
+            opset_version=17,
+            **choice,
+        )
 
-    return {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
+
+def _positions(game: Game, count: int) -> tuple[Tensor, Tensor]:
+    observations, masks = views(game, random_positions(game, count, seed=0))
+    return torch.from_numpy(observations), torch.from_numpy(masks)
+
+
+def _compare(network: nn.Module, policy: SavedPolicy) -> None:
+    observations, masks = _positions(policy.game, _TRIED_POSITIONS)
+    with torch.no_grad():
+        expected = [part.numpy() for part in MaskedGraph(network)(observations, masks)]
+    for rows in (slice(None), slice(0, 1)):
+        found = policy.evaluate(observations.numpy()[rows], masks.numpy()[rows])
+        for name, ours, theirs in zip(("logits", "value"), expected, found, strict=True):
+            if not np.allclose(ours[rows], theirs, rtol=_TOLERANCE, atol=_TOLERANCE):
+                worst = np.abs(ours[rows] - theirs).max()
+                raise ValueError(
+                    f"the exported graph does not compute what the network does: {name} differ by up to {worst:.3g} on "
+                    f"a batch of {len(theirs)} (a network must not branch on numbers or on the size of the batch)"
+                )
 
 
 def load_weights(source: str | Path, game: Game, network: nn.Module) -> dict[str, Any]:
-    """Fill a network with a saved policy's weights and return its card.
+    """Fill a network with a saved policy's weights and return the policy's card.
 
     Raises:
-        PolicyError: as :func:`domino_envs.policies.load_policy`.
-        ValueError: if the weights do not fit the network.
+        PolicyError: as :func:`domino_envs.policies.read_policy`, and if the weights do not fit the network.
     """
-    card = read_card(source, game)
-    path = policy_paths(source)[".safetensors"]
+    files = read_policy(source, game)
+    _fill(network, files.weights, files.paths[".safetensors"])
+    return files.card
+
+
+def load_network(source: str | Path, game: Game) -> tuple[nn.Module, dict[str, Any]]:
+    """Return a saved policy's network to train on, and its card, which names the architecture.
+
+    Raises:
+        PolicyError: as :func:`domino_envs.policies.read_policy`; if the card names no network of this package, or the
+            weights do not fit it.
+    """
+    files = read_policy(source, game)
+    where = files.paths[".json"]
+    architecture = files.card.get("architecture")
+    if not isinstance(architecture, dict) or not isinstance(architecture.get("sizes"), dict):
+        raise PolicyError(f"{where} names no network of this package, so it can be played but not trained on")
     try:
-        network.load_state_dict(load_file(path))
-    except RuntimeError as error:
-        raise ValueError(f"{path} does not fit this network: {error}") from error
-    return card
+        network = make_network(architecture.get("network", ""), game, architecture["sizes"])
+    except ValueError as error:
+        raise PolicyError(f"{where}: {error}") from error
+    _fill(network, files.weights, files.paths[".safetensors"])
+    return network, files.card
+
+
+def _fill(network: nn.Module, weights: bytes, where: Path) -> None:
+    try:
+        network.load_state_dict(load(weights))
+    except (RuntimeError, SafetensorError) as error:
+        raise PolicyError(f"{where} does not fit this network: {error}") from error
