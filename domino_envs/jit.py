@@ -4,6 +4,9 @@ Numba looks only at the file of the outermost function when it decides whether a
 changed inner kernel would leave stale loops behind. The cache therefore lives in a directory named by a hash of every
 source file that defines a kernel. ``DOMINO_ENVS_CACHE_DIR`` moves it; ``NUMBA_DISABLE_JIT=1`` runs the kernels as
 plain Python.
+
+Kernels that are not the package's own (a game of yours, in a module or in a notebook) are part of the key under which
+they, and the loops over their records, are cached: see :mod:`domino_envs.fingerprint` and :func:`depends_on`.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -20,7 +23,7 @@ import numpy as np
 import platformdirs
 from filelock import FileLock
 
-__all__ = ["JIT_DISABLED", "cache_directory", "int64", "kernel"]
+__all__ = ["JIT_DISABLED", "cache_directory", "inlined_kernel", "int64", "kernel"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -36,7 +39,7 @@ def _sources_hash() -> str:
     package = Path(__file__).parent
     for path in sorted(package.rglob("*.py")):
         text = path.read_bytes()
-        if b"@kernel" in text or path.parent.name == "games":
+        if b"@kernel" in text or b"@inlined_kernel" in text or path.parent.name == "games":
             digest.update(path.relative_to(package).as_posix().encode() + b"\0" + text + b"\0")
     return digest.hexdigest()[:16]
 
@@ -63,25 +66,63 @@ def cache_directory() -> Path:
     return _CACHE_DIRECTORY
 
 
-def _lock_saves(compiled: Any) -> None:
-    """Let one process at a time add to the cache.
+#: Kernels from outside of the package that the code for a type of record is made of.
+_RULES: dict[Any, list[Any]] = {}
+
+
+def depends_on(record_type: Any, functions: Iterable[Any]) -> None:
+    """Say that loops over these records call these kernels, by what Numba cannot see (a resolved generic name).
+
+    Args:
+        record_type: Numba's type of the record.
+        functions: the kernels.
+    """
+    outside = [function for function in functions if not defined_here(function)]
+    if outside:
+        _RULES.setdefault(record_type, []).extend(outside)
+
+
+def _outside_kernels(function: Any, signature: Any) -> list[Any]:
+    """Return the kernels from outside of the package that a compiled function consists of, as far as we must ask."""
+    found = [] if defined_here(function) else [function]
+    for argument in getattr(signature, "args", signature):
+        found += _RULES.get(getattr(argument, "dtype", argument), ())
+    return found
+
+
+def _guard_cache(compiled: Any) -> None:
+    """Key the cache by kernels from outside of the package too, and let one process at a time add to it.
 
     Numba reads the index, picks a file name and writes both without a lock: two processes that compile one function
     for two games at once could leave an entry that points at the other's machine code.
     """
-    cache = getattr(compiled, "_cache", None)
-    if cache is None:  # JIT disabled
+    cache: Any = getattr(compiled, "_cache", None)
+    if not hasattr(cache, "_index_key"):  # not cached, or JIT disabled
         return
-    save = cache.save_overload
+    index_key, load, save = cache._index_key, cache.load_overload, cache.save_overload
 
-    def locked_save(signature: Any, data: Any) -> None:
+    def key_of_outside(signature: Any) -> str | None:
+        outside = _outside_kernels(compiled, signature)
+        return fingerprint(outside) if outside else ""
+
+    def guarded_key(signature: Any, codegen: Any) -> Any:
+        outside = key_of_outside(signature)
+        key = index_key(signature, codegen)
+        return (*key, outside) if outside else key
+
+    def guarded_load(signature: Any, target_context: Any) -> Any:
+        return None if key_of_outside(signature) is None else load(signature, target_context)
+
+    def guarded_save(signature: Any, data: Any) -> None:
+        if key_of_outside(signature) is None:
+            return
         try:
             with FileLock(_CACHE_DIRECTORY / "lock"):
                 save(signature, data)
         except OSError:
             pass  # no place to write: each process compiles for itself
 
-    cache.save_overload = locked_save
+    cache._index_key, cache.load_overload, cache.save_overload = guarded_key, guarded_load, guarded_save
 
 
 def kernel(function: Function) -> Function:
@@ -89,11 +130,12 @@ def kernel(function: Function) -> Function:
 
     The compiled function takes arrays and records only by reference; it checks no bounds, so callers must.
     """
-    previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(_CACHE_DIRECTORY)
-    try:
-        compiled: Function = numba.njit(cache=True, nogil=True)(function)
-        _lock_saves(compiled)
-    finally:
-        numba.config.CACHE_DIR = previous
-    return compiled
+    return _compile(function)
+
+
+def inlined_kernel(function: Function) -> Function:
+    """Compile as :func:`kernel` does, and into the callers instead of being called.
+
+    A call hands over each array as seven numbers: for the steps of a loop over lanes that costs more than what they do.
+    """
+    return _compile(function, forceinline=True)

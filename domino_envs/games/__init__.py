@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any
 
 from . import domaster, mate, third_level
@@ -17,6 +16,8 @@ _MAKERS: dict[str, Callable[..., Game]] = {
     "mate": mate.make_game,
     "third_level": third_level.make_game,
 }
+_OURS = frozenset(_MAKERS)
+_TABLES: dict[tuple[str, tuple[tuple[str, Any], ...]], Game] = {}
 
 
 def game_names() -> tuple[str, ...]:
@@ -27,19 +28,26 @@ def game_names() -> tuple[str, ...]:
 def add_game(name: str, maker: Callable[..., Game]) -> None:
     """Make a game of your own known by name to every layer: environments, training, arena.
 
+    Adding it again under its name replaces it, so that a notebook's cell can be run twice; tables that exist stay.
+
     Raises:
-        ValueError: if the name is taken by another game.
+        ValueError: if the name is that of one of the package's games.
     """
-    if _MAKERS.get(name, maker) is not maker:
-        raise ValueError(f"there is a game {name!r} already")
+    if name in _OURS:
+        raise ValueError(f"there is a game {name!r} already, choose another name")
     _MAKERS[name] = maker
+    for key in [key for key in _TABLES if key[0] == name]:
+        del _TABLES[key]
 
 
-@cache
-def _cached_game(name: str, parameters: tuple[tuple[str, Any], ...]) -> Game:
-    game = _MAKERS[name](**dict(parameters))
-    full = tuple(sorted(game.parameters.items()))
-    return game if full == parameters else _cached_game(name, full)  # one object, whether defaults are given or not
+def _table(name: str, parameters: tuple[tuple[str, Any], ...]) -> Game:
+    key = name, parameters
+    if key not in _TABLES:
+        game = _MAKERS[name](**dict(parameters))
+        full = tuple(sorted(game.parameters.items()))
+        # One object, whether defaults are given or not.
+        _TABLES[key] = game if full == parameters else _table(name, full)
+    return _TABLES[key]
 
 
 def get_game(name: str, parameters: Mapping[str, Any] | None = None) -> Game:
@@ -51,4 +59,4 @@ def get_game(name: str, parameters: Mapping[str, Any] | None = None) -> Game:
     """
     if name not in _MAKERS:
         raise ValueError(f"unknown game {name!r}, expected one of {', '.join(map(repr, _MAKERS))}")
-    return _cached_game(name, tuple(sorted((parameters or {}).items())))
+    return _table(name, tuple(sorted((parameters or {}).items())))

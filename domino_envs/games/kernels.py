@@ -6,18 +6,18 @@ ordinary compiled functions that Numba can cache, and work for every registered 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numba
 import numpy as np
 from numba.extending import overload
 
-from ..jit import kernel
+from ..jit import depends_on, kernel
 
 __all__ = ["HEADER", "MAX_DEALS", "NOBODY", "Kernels", "deal", "describe", "finish_deal", "moves", "observe", "play",
-           "register", "reveal"]  # fmt: skip
+           "record_dtype", "register", "reveal"]  # fmt: skip
 
 MAX_DEALS = 5
 NOBODY = -1
@@ -69,10 +69,35 @@ _BY_DTYPE: dict[Any, Kernels] = {}
 _BY_TYPE: dict[Any, Kernels] = {}
 
 
+def record_dtype(own_fields: Sequence[Any]) -> np.dtype[Any]:
+    """Return the dtype of a game's record: :data:`HEADER`, then these fields, as ``np.dtype`` takes them.
+
+    What is compiled stays compiled, so changed rules need a record of another type. If there is one with these fields
+    already (a notebook's cell has been run again), the new one gets a field more.
+    """
+    dtype = np.dtype([*HEADER, *own_fields], align=True)
+    again = 1
+    while dtype in _BY_DTYPE:
+        again += 1
+        dtype = np.dtype([*HEADER, *own_fields, (f"defined_{again}_times", np.int8)], align=True)
+    return dtype
+
+
 def register(dtype: Any, kernels: Kernels) -> None:
-    """Make the generic kernels work for records of this dtype."""
+    """Make the generic kernels work for records of this dtype.
+
+    Raises:
+        ValueError: if the dtype has other kernels already.
+    """
+    if _BY_DTYPE.get(dtype, kernels) != kernels:
+        raise ValueError(
+            "records of this dtype have kernels already, which stay compiled as they are: "
+            "make a new one with record_dtype() first"
+        )
     _BY_DTYPE[dtype] = kernels
-    _BY_TYPE[numba.from_dtype(dtype)] = kernels
+    record_type = numba.from_dtype(dtype)
+    _BY_TYPE[record_type] = kernels
+    depends_on(record_type, (getattr(kernels, field.name) for field in fields(kernels)))
 
 
 def _kernel(state_type: Any, name: str) -> Callable[..., Any] | None:
