@@ -23,7 +23,9 @@ import numpy as np
 import platformdirs
 from filelock import FileLock
 
-__all__ = ["JIT_DISABLED", "cache_directory", "inlined_kernel", "int64", "kernel"]
+from .fingerprint import defined_here, fingerprint
+
+__all__ = ["JIT_DISABLED", "cache_directory", "depends_on", "inlined_kernel", "int64", "kernel"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -125,10 +127,23 @@ def _guard_cache(compiled: Any) -> None:
     cache._index_key, cache.load_overload, cache.save_overload = guarded_key, guarded_load, guarded_save
 
 
+def _compile(function: Function, **options: Any) -> Function:
+    cached = defined_here(function) or os.path.exists(cast("Any", function).__code__.co_filename)
+    previous = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(_CACHE_DIRECTORY)
+    try:
+        compiled: Function = numba.njit(cache=cached, nogil=True, **options)(function)
+        _guard_cache(compiled)
+    finally:
+        numba.config.CACHE_DIR = previous
+    return compiled
+
+
 def kernel(function: Function) -> Function:
     """Compile a function with Numba (nopython, GIL released) and cache it on disk.
 
-    The compiled function takes arrays and records only by reference; it checks no bounds, so callers must.
+    The compiled function takes arrays and records only by reference; it checks no bounds, so callers must. A function
+    typed into a notebook or a prompt is compiled anew in each process.
     """
     return _compile(function)
 
