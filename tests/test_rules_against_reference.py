@@ -139,7 +139,7 @@ def test_third_level_parameters(hand_size: int, board_size: int) -> None:
     env = face("third_level").raw_env(hand_size=hand_size, board_size=board_size)
     rng = random.Random(hand_size)
     decisions = 0
-    while decisions < 120:
+    while decisions < 60:
         order = rng.sample(range(21), 21)
         opener = rng.randrange(2)
         reference = ReferenceThirdLevel([order], opener, hand_size=hand_size, board_size=board_size)
