@@ -133,8 +133,10 @@ def write_card(source: str | Path, card: Mapping[str, Any]) -> Path:
     """
     paths = policy_paths(source)
     hashes = {suffix[1:]: _sha256(paths[suffix].read_bytes()) for suffix in (".onnx", ".safetensors")}
-    text = json.dumps({**card, "sha256": hashes}, indent=1, allow_nan=False)
-    paths[".json"].write_text(text + "\n", encoding="utf-8")
+    lines = [
+        f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in {**card, "sha256": hashes}.items()
+    ]
+    paths[".json"].write_text("{" + ",\n ".join(lines) + "}\n", encoding="utf-8")
     return paths[".json"]
 
 

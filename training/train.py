@@ -5,36 +5,38 @@
     python training/train.py mate --resume            # goes on with an interrupted run
     tensorboard --logdir runs                         # learning curves
 
-Ctrl-C ends the current iteration, saves a checkpoint and leaves; a second one leaves at once.
+The run lies in runs/GAME (runs/GAME-2 and so on if there is one already): policy.onnx, policy.safetensors and
+policy.json are the policy, checkpoint.safetensors is what --resume goes on from. Ctrl-C ends the current iteration,
+saves a checkpoint and leaves; a second one leaves at once.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import json
-import signal
+import shlex
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 import tyro
-from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
-from tqdm import tqdm
 
-from domino_envs.agents import make_agent
-from domino_envs.agents.mate_accuracy import mate_accuracy
+from domino_envs.agents.policy_agent import PolicyAgent
+from domino_envs.arena import wilson_interval
 from domino_envs.games import Game, get_game
-from domino_envs.learning.checkpoint import CheckpointError, load_checkpoint, read_checkpoint_facts, save_checkpoint
-from domino_envs.learning.evaluation import play_mirrored_deals
-from domino_envs.learning.export import load_weights, save_policy
+from domino_envs.learning.checkpoint import CheckpointError, checkpoint_path, load_checkpoint, read_checkpoint_facts
+from domino_envs.learning.evaluation import match_against
+from domino_envs.learning.export import load_network, load_weights, save_policy
 from domino_envs.learning.policy import NetworkPolicy, default_network, make_network
+from domino_envs.learning.runs import about, command_of, default_of, flag, interrupt_calls, new_folder, run_folders
 from domino_envs.learning.search_targets import SearchTargets
 from domino_envs.learning.selfplay import SelfPlayPPO, SnapshotAgent
-from domino_envs.policies import read_card
+from domino_envs.learning.supervisor import Supervisor
+from domino_envs.policies import load_policy, read_card, write_card
 from domino_envs.vector import sb3_vec_env
 
 
@@ -53,10 +55,13 @@ class Arguments:
     out: Path | None = None
     """Folder of the run; runs/GAME by default."""
     resume: bool = False
-    """Go on from the checkpoint in the folder, with the arguments that it was started with."""
+    """Go on with the run in the folder, the latest one of the game by default, with the arguments that it was started
+    with; --steps or --minutes may give it a new budget."""
     init: str | None = None
-    """Start from the weights of a saved policy (a name or path)."""
+    """Start from a saved policy (a name or path): its network and its weights."""
 
+    parameters: dict[str, int] = field(default_factory=dict)
+    """Parameters of the game, such as --parameters hand_size 4."""
     episode: str = "deal"
     """What an episode is; policies look at the running deal alone."""
     reward: Literal["win", "points"] | None = None
@@ -149,42 +154,99 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     },
 }
 POINTS_SCALE = 0.02  # Mate's points, about 60 a game, to numbers about 1
-CHECKPOINT_EVERY = 60.0  # seconds
+UNLIMITED = 10**9  # steps, where the clock decides
+FINAL_SEED = 1_000_003  # of the deals at the end
+RUNS = Path("runs")
+INTERRUPTED = 130  # exit status, 128 + SIGINT, as shells have it
+
+
+def problems(args: Arguments) -> Iterator[str]:
+    """Yield what is wrong with the arguments, flag by flag."""
+    at_least = {
+        0: ("seed", "past_selves", "search_simulations", "searched", "target_batches", "evaluations", "value_weight"),
+        1: ("steps", "lanes", "rollout", "epochs", "snapshot_every", "evaluation_deals", "final_deals", "threads",
+            "target_capacity"),
+        2: ("batch_size",),
+    }  # fmt: skip
+    for least, names in at_least.items():
+        for name in names:
+            if getattr(args, name) < least:
+                yield f"{flag(name)} must be at least {least}, got {getattr(args, name)}"
+    for name in ("self_play", "gae_lambda"):
+        if not 0.0 <= getattr(args, name) <= 1.0:
+            yield f"{flag(name)} must be from 0 to 1, got {getattr(args, name)}"
+    for name in ("learning_rate", "clip", "minutes"):
+        value = getattr(args, name)
+        if value is not None and not 0.0 < value < float("inf"):
+            yield f"{flag(name)} must be above 0, got {value}"
+    if not all(value >= 0.0 for value in args.entropy):
+        yield f"--entropy must be two numbers of at least 0, got {args.entropy}"
+    for name, size in args.sizes.items():
+        if size < 1:
+            yield f"--sizes must be at least 1, got {name} {size}"
+    if (args.lanes or 1) * (args.rollout or 1) < 2:
+        yield "--lanes times --rollout must be at least 2"
+
+
+def game_of(args: Arguments) -> Game:
+    """Return the game that is trained."""
+    with about("parameters"):
+        try:
+            return get_game(args.game, args.parameters)
+        except TypeError as error:
+            raise ValueError(f"{args.game} does not take {args.parameters}: {error}") from error
 
 
 def with_defaults(args: Arguments) -> Arguments:
-    """Fill in what the user left open and check the rest."""
-    chosen = {k: v for k, v in DEFAULTS[args.game].items() if getattr(args, k) is None}
-    chosen["network"] = args.network or default_network(get_game(args.game))
-    chosen["out"] = args.out or Path("runs") / args.game
+    """Fill in what the user left open and check the rest.
+
+    Raises:
+        ValueError: for a value that does not do; names its flag.
+    """
+    chosen = {name: value for name, value in DEFAULTS[args.game].items() if getattr(args, name) is None}
     if args.minutes is not None:
-        chosen["steps"] = args.steps or 10**9
+        chosen["steps"] = args.steps or UNLIMITED
     args = dataclasses.replace(args, **chosen)
-    for name in ("steps", "lanes", "rollout", "batch_size", "epochs", "threads", "evaluation_deals", "final_deals"):
-        if getattr(args, name) < 1:
-            raise ValueError(f"--{name.replace('_', '-')} must be at least 1, got {getattr(args, name)}")
-    if not 0.0 <= args.self_play <= 1.0:
-        raise ValueError(f"--self-play must be from 0 to 1, got {args.self_play}")
-    return args
+    for problem in problems(args):
+        raise ValueError(problem)
+    game = game_of(args)
+    with about("episode"):
+        game.num_deals(args.episode)
+    with about("init"):
+        network, sizes = default_network(game), args.sizes
+        if args.init is not None and args.network is None:
+            architecture = load_network(policy_source(args.init), game)[1]["architecture"]
+            network, sizes = architecture["network"], architecture["sizes"]
+    return dataclasses.replace(
+        args, network=args.network or network, sizes=sizes, out=args.out or new_folder(RUNS, args.game)
+    )
+
+
+def policy_source(name: str) -> str:
+    """Return a policy's name or path; it may be written as opponents are, ``policy:NAME``."""
+    return name.removeprefix("policy:")
 
 
 def build(args: Arguments, game: Game) -> SelfPlayPPO:
     """Return the learner with its games and its pool of opponents."""
     torch.set_num_threads(args.threads)
     torch.manual_seed(args.seed)
-    network = make_network(args.network or "mlp", game, args.sizes)
+    with about("network"):
+        network = make_network(args.network or "mlp", game, args.sizes)
     if args.init is not None:
-        load_weights(args.init, game, network)
+        with about("init"):
+            load_weights(policy_source(args.init), game, network)
     others = [*args.scripted, *(SnapshotAgent(game, network, name=f"past {i}") for i in range(args.past_selves))]
     share = (1.0 - args.self_play) / max(1, len(others))
-    env = sb3_vec_env(
-        game,
-        args.lanes or 1,
-        opponent=["self", *others],
-        weights=[args.self_play or 1e-9, *([share] * len(others))],
-        episode=args.episode,
-        reward=args.reward,
-    )
+    with about("scripted"):
+        env = sb3_vec_env(
+            game,
+            args.lanes or 1,
+            opponent=["self", *others],
+            weights=[args.self_play or (1.0 if not others else 0.0), *([share] * len(others))],
+            episode=args.episode,
+            reward=args.reward,
+        )
     rate = args.learning_rate
     scale = POINTS_SCALE if args.reward == "points" else 1.0
     targets = None
@@ -214,173 +276,160 @@ def build(args: Arguments, game: Game) -> SelfPlayPPO:
     )
 
 
-class Supervisor(BaseCallback):
-    """Between iterations: progress bar, past selves, evaluations, checkpoints, Ctrl-C."""
-
-    def __init__(self, args: Arguments, game: Game, folder: Path) -> None:
-        super().__init__()
-        self.args, self.game, self.folder = args, game, folder
-        self.best: dict[str, torch.Tensor] = {}
-        self.history: list[dict[str, Any]] = []
-        self.iterations = 0
-        self.saved_at = time.monotonic()
-        self.bar: tqdm[Any] | None = None
-
-    @property
-    def learner(self) -> SelfPlayPPO:
-        """The learner, with its own type."""
-        assert isinstance(self.model, SelfPlayPPO)
-        return self.model
-
-    def share_done(self) -> float:
-        """Return how much of the budget is spent, 0 to 1."""
-        return 1.0 - self.learner._current_progress_remaining
-
-    def _on_training_start(self) -> None:
-        self.bar = tqdm(total=100, desc=f"training {self.args.game}", bar_format="{l_bar}{bar}| {postfix}", leave=False)
-        signal.signal(signal.SIGINT, self._interrupt)
-
-    def _interrupt(self, *_: Any) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        self.learner.stop_requested = True
-        tqdm.write("stopping after this iteration; Ctrl-C again leaves at once")
-
-    def _on_rollout_start(self) -> None:
-        """All updates of the iterations before are done: the run can be saved as it is."""
-        if self.bar is not None:
-            self.bar.n = round(100 * self.share_done(), 1)
-            latest = {k: v for k, v in (self.history[-1] if self.history else {}).items() if isinstance(v, float)}
-            self.bar.set_postfix({"plies": self.num_timesteps, **{k: f"{v:.2f}" for k, v in latest.items()}})
-        if self.iterations % self.args.snapshot_every == 0:
-            self._keep_past_self(self.iterations // self.args.snapshot_every)
-        if self.iterations and self.share_done() * self.args.evaluations >= len(self.history) + 1:
-            self.evaluate()
-        if time.monotonic() - self.saved_at > CHECKPOINT_EVERY or self.learner.stop_requested:
-            self.save()
-        self.iterations += 1
-
-    def _on_step(self) -> bool:
-        return True
-
-    def _keep_past_self(self, number: int) -> None:
-        past = [agent for agent in self.learner.players.opponents if isinstance(agent, SnapshotAgent)]
-        if past:
-            past[number % len(past)].copy_from(self.learner.network)
-
-    def evaluate(self) -> None:
-        """Play the scripted rungs, in Mate compare with exact values too; keep the weights if they are the best."""
-        agent = SnapshotAgent(self.game, self.learner.network, name="learner")
-        result: dict[str, Any] = {"plies": self.num_timesteps, "seconds": round(self.learner.seconds_used, 1)}
-        for name in self.args.scripted:
-            rung = make_agent(name, self.game)
-            played = play_mirrored_deals(self.game, agent, rung, deals=self.args.evaluation_deals, seed=7)
-            result[name] = played.points
-        quality = sum(result[name] for name in self.args.scripted)
-        if self.game.name == "mate":
-            agent.mode = "best"
-            accuracy = mate_accuracy(agent, deals=self.args.evaluation_deals, seed=7)
-            result |= {"preserving": accuracy.preserving, "regret": accuracy.regret}
-            quality = -accuracy.regret
-        result["quality"] = quality
-        if not self.history or quality >= max(entry["quality"] for entry in self.history):
-            self.best = {k: v.detach().clone() for k, v in self.learner.network.state_dict().items()}
-        self.history.append(result)
-        for key, value in result.items():
-            self.logger.record(f"evaluation/{key}", value)
-        tqdm.write(json.dumps({k: round(v, 4) if isinstance(v, float) else v for k, v in result.items()}))
-
-    def save(self) -> None:
-        """Write the checkpoint."""
-        facts = {"arguments": as_json(self.args), "history": self.history, "iterations": self.iterations}
-        save_checkpoint(self.folder, self.learner, facts, self.best)
-        self.saved_at = time.monotonic()
+def folder_of(args: Arguments) -> Path:
+    """Return the run's folder."""
+    assert args.out is not None
+    return args.out
 
 
 def as_json(args: Arguments) -> dict[str, Any]:
-    """Return the arguments as JSON can hold them."""
-    return {k: str(v) if isinstance(v, Path) else v for k, v in dataclasses.asdict(args).items()}
+    """Return the arguments as JSON can hold them, but for where the run lies."""
+    return {name: value for name, value in dataclasses.asdict(args).items() if name not in ("out", "resume")}
 
 
 def restore(args: Arguments) -> tuple[Arguments, dict[str, Any]]:
-    """Return the arguments with which the run in the folder was started, and what else was kept of it."""
-    facts = read_checkpoint_facts(args.out or Path("runs") / args.game)
-    kept = facts["arguments"]
-    if kept["game"] != args.game:
-        raise CheckpointError(f"the run in {args.out} trains {kept['game']}, not {args.game}")
-    kept |= {"out": Path(kept["out"]), "resume": True}
-    kept |= {key: tuple(kept[key]) for key in ("entropy", "scripted")}
-    return Arguments(**kept), facts
+    """Return the arguments of the run to go on with, and what else was kept of it.
+
+    Raises:
+        ValueError: if an argument besides the budget is given anew.
+        CheckpointError: if there is no such run.
+    """
+    folder = args.out
+    if folder is None:
+        runs = [one for one in run_folders(RUNS, args.game) if checkpoint_path(one).exists()]
+        if not runs:
+            raise CheckpointError(f"there is no run of {args.game} in {RUNS} to go on with")
+        folder = runs[-1]
+    kept = read_checkpoint_facts(folder)
+    started = {name: tuple(value) if isinstance(value, list) else value for name, value in kept["arguments"].items()}
+    if started["game"] != args.game:
+        raise CheckpointError(f"the run in {folder} trains {started['game']}, not {args.game}")
+    for one in dataclasses.fields(args):
+        value = getattr(args, one.name)
+        free = one.name in ("game", "out", "resume", "steps", "minutes")
+        if not free and value not in (default_of(one), started.get(one.name)):
+            raise ValueError(f"{flag(one.name)} cannot be changed by --resume, the run has {started.get(one.name)}")
+    if args.minutes is not None:
+        started |= {"minutes": args.minutes, "steps": args.steps or UNLIMITED}
+    elif args.steps is not None:
+        started |= {"minutes": None, "steps": args.steps}
+    try:
+        args = Arguments(**started, out=folder, resume=True)
+    except TypeError as error:
+        raise CheckpointError(f"the run in {folder} was started by another version of this script: {error}") from error
+    for problem in problems(args):
+        raise ValueError(problem)
+    return args, kept
 
 
-def final_evaluation(args: Arguments, game: Game, agent: SnapshotAgent) -> dict[str, Any]:
-    """Play mirrored deals against random and return the figures for the card."""
-    played = play_mirrored_deals(game, agent, make_agent("random", game), deals=args.final_deals, seed=1_000_003)
-    points, wins = played.points_interval(), played.win_interval()
+def final_evaluation(args: Arguments, game: Game, source: Path) -> dict[str, Any]:
+    """Play mirrored deals against random with the policy as it was saved and return the figures for its card."""
+    agent = PolicyAgent(game, load_policy(source, game), mode="best")
+    played = match_against(
+        game, agent, "random", deals=args.final_deals, seed=FINAL_SEED, episode=args.episode, progress=True
+    )
+    won = wilson_interval(played.wins, played.num_games)
     print(
         f"against random, {args.final_deals} mirrored deals: {played.wins} won, {played.draws} drawn, "
-        f"{played.losses} lost; points {100 * played.points:.1f} % "
-        f"({100 * points.low:.1f} to {100 * points.high:.1f}), "
-        f"win rate {100 * played.wins / played.games:.1f} % (Wilson {100 * wins.low:.1f} to {100 * wins.high:.1f})"
+        f"{played.losses} lost\nwin rate {won.text(100)} % (95 % Wilson interval), points {played.score.text(100)} % "
+        f"(95 %, a deal as one observation)"
     )
     return {
         "opponent": "random",
+        "mode": "best",
+        "episode": args.episode,
         "mirrored_deals": args.final_deals,
+        "seed": FINAL_SEED,
         "wins": played.wins,
         "draws": played.draws,
         "losses": played.losses,
-        "points": played.points,
-        "points_interval": [points.low, points.high],
-        "win_rate_wilson": [wins.low, wins.high],
+        "win_rate_wilson": won.as_json(),
+        "points": played.score.as_json(),
     }
 
 
-def main(args: Arguments) -> None:
-    """Train, evaluate, save."""
-    facts: dict[str, Any] = {}
-    if args.resume:
-        args, facts = restore(args)
-    else:
-        args = with_defaults(args)
-    folder = args.out or Path("runs")
-    game = get_game(args.game)
-    learner = build(args, game)
-    supervisor = Supervisor(args, game, folder)
-    learner.set_logger(configure(str(folder / "tensorboard"), ["tensorboard"]))
-    if args.resume:
-        learner._setup_learn(args.steps or 1, None)
-        supervisor.best = load_checkpoint(folder, learner)
-        supervisor.history, supervisor.iterations = facts["history"], facts["iterations"]
-        print(f"going on after {learner.num_timesteps} plies, {learner.seconds_used:.0f} s")
-    learner.learn(args.steps or 1, callback=supervisor, reset_num_timesteps=not args.resume)
-    if learner.stop_requested:
-        print(f"stopped after {learner.num_timesteps} plies; go on with: python training/train.py {args.game} --resume")
-        return
-    supervisor.evaluate()
-    supervisor.save()
-    if supervisor.bar is not None:
-        supervisor.bar.close()
+def save(args: Arguments, game: Game, supervisor: Supervisor) -> Path:
+    """Save the best weights as a policy, rate it, and return the path of its card."""
+    learner = supervisor.learner
     learner.network.load_state_dict(supervisor.best)
-    agent = SnapshotAgent(game, learner.network, name="learner")
     facts = {
         "architecture": {"network": args.network, "sizes": args.sizes},
         "training": {
-            "command": " ".join(["python", "training/train.py", *sys.argv[1:]]),
+            "command": command_of(
+                "training/train.py",
+                args,
+                "game",
+                defaults=DEFAULTS[args.game]
+                | {"network": default_network(game)}
+                | ({"steps": UNLIMITED} if args.minutes is not None else {}),
+                without=("out", "resume"),
+            ),
             "arguments": as_json(args),
             "plies": learner.num_timesteps,
             "seconds": round(learner.seconds_used, 1),
             "history": supervisor.history,
         },
-        "evaluation": [final_evaluation(args, game, agent)],
         "licence": "MIT",
         "created": time.strftime("%Y-%m-%d"),
     }
-    paths = save_policy(folder / "policy", game, learner.network, facts)
-    read_card(paths[".json"], game)
-    print(f"saved {', '.join(str(path) for path in paths.values())}")
+    card = save_policy(folder_of(args) / "policy", game, learner.network, facts)[".json"]
+    print(f"saved {card} with {card.stem}.onnx to play and {card.stem}.safetensors to train on", flush=True)
+    evaluation = final_evaluation(args, game, card)
+    write_card(card, {**read_card(card, game), "evaluation": [evaluation]})
+    return card
+
+
+def main(args: Arguments) -> Path | None:
+    """Train, save, evaluate; return the path of the policy's card, None if the run was stopped before its end.
+
+    Raises:
+        ValueError: for a wrong argument or checkpoint.
+        KeyboardInterrupt: for a second Ctrl-C, or one during the evaluation at the end.
+    """
+    kept: dict[str, Any] = {}
+    if args.resume:
+        args, kept = restore(args)
+    else:
+        args = with_defaults(args)
+        if checkpoint_path(folder_of(args)).exists():
+            raise ValueError(f"--out: there is a run in {args.out}; go on with --resume, or choose another folder")
+    folder = folder_of(args)
+    game = game_of(args)
+    learner = build(args, game)
+    supervisor = Supervisor(
+        folder,
+        as_json(args),
+        rungs=args.scripted,
+        evaluations=args.evaluations,
+        evaluation_deals=args.evaluation_deals,
+        episode=args.episode,
+        snapshot_every=args.snapshot_every,
+        kept=kept,
+    )
+    learner.set_logger(configure(str(folder / "tensorboard"), ["tensorboard"]))
+    steps = args.steps or 1
+    if args.resume:
+        learner._setup_learn(steps, None)
+        supervisor.best = load_checkpoint(folder, learner)
+        steps -= learner.num_timesteps
+        print(f"going on with {folder} after {learner.num_timesteps:,} plies, {learner.seconds_used:.0f} s", flush=True)
+    with interrupt_calls(learner.stop, "stopping after this iteration; Ctrl-C again leaves at once"):
+        learner.learn(steps, callback=supervisor, reset_num_timesteps=not args.resume)
+        supervisor.save()
+    if learner.stop_requested:
+        again = ["python", "training/train.py", args.game, "--resume", "--out", str(folder)]
+        print(f"stopped after {learner.num_timesteps:,} plies; go on with: {shlex.join(again)}")
+        return None
+    supervisor.evaluate()
+    supervisor.save()
+    return save(args, game, supervisor)
 
 
 if __name__ == "__main__":
     try:
-        main(tyro.cli(Arguments, description=__doc__))
-    except ValueError as error:
+        finished = main(tyro.cli(Arguments, description=__doc__)) is not None
+    except (ValueError, OSError) as error:
         sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        sys.exit("interrupted; --resume goes on from the last checkpoint")
+    sys.exit(0 if finished else INTERRUPTED)

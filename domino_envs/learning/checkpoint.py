@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -13,15 +14,29 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from ..games import Game
+from ..policies import layout_description
 from .selfplay import SelfPlayPPO, SnapshotAgent
 
-__all__ = ["CheckpointError", "load_checkpoint", "read_checkpoint_facts", "save_checkpoint"]
+__all__ = [
+    "CheckpointError",
+    "checkpoint_path",
+    "load_checkpoint",
+    "read_checkpoint_facts",
+    "read_weights",
+    "save_checkpoint",
+]
 
-FORMAT = 1
+FORMAT = 2
 
 
 class CheckpointError(ValueError):
-    """A checkpoint is missing, cut, or of another run."""
+    """A checkpoint is missing, cut, altered, or of another run."""
+
+
+def checkpoint_path(folder: Path) -> Path:
+    """Return where the checkpoint of a run lies."""
+    return folder / "checkpoint.safetensors"
 
 
 def _tensors(model: SelfPlayPPO, best: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -43,6 +58,24 @@ def _tensors(model: SelfPlayPPO, best: dict[str, Tensor]) -> dict[str, Tensor]:
     return {k: v.detach().clone().contiguous() for k, v in found.items()}
 
 
+def _digest(tensors: dict[str, Tensor]) -> str:
+    """Return a SHA-256 of names and numbers: safetensors itself would not notice a changed one."""
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        digest.update(name.encode())
+        digest.update(np.ascontiguousarray(tensors[name].numpy()).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
+
+
+def _description(game: Game) -> dict[str, Any]:
+    return {
+        "game": game.name,
+        "parameters": dict(game.parameters),
+        "rules_version": game.rules_version,
+        "layout": layout_description(game),
+    }
+
+
 def save_checkpoint(folder: Path, model: SelfPlayPPO, facts: dict[str, Any], best: dict[str, Tensor]) -> None:
     """Write a checkpoint; a crash while writing leaves the last one whole.
 
@@ -53,11 +86,19 @@ def save_checkpoint(folder: Path, model: SelfPlayPPO, facts: dict[str, Any], bes
         best: the best weights so far.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    state = {"format": FORMAT, "steps": model.num_timesteps, "seconds": model.seconds_used, "updates": model._n_updates}
-    metadata = {"run": json.dumps({**facts, **state})}
-    partial = folder / "checkpoint.safetensors.partial"
-    save_file(_tensors(model, best), partial, metadata=metadata)
-    os.replace(partial, folder / "checkpoint.safetensors")
+    tensors = _tensors(model, best)
+    state = {
+        "format": FORMAT,
+        "digest": _digest(tensors),
+        "trains": _description(model.players.game),
+        "steps": model.num_timesteps,
+        "seconds": model.seconds_used,
+        "updates": model._n_updates,
+    }
+    path = checkpoint_path(folder)
+    partial = path.with_name(path.name + ".partial")
+    save_file(tensors, partial, metadata={"run": json.dumps({**facts, **state}, allow_nan=False)})
+    os.replace(partial, path)
 
 
 def read_checkpoint_facts(folder: Path) -> dict[str, Any]:
@@ -66,34 +107,60 @@ def read_checkpoint_facts(folder: Path) -> dict[str, Any]:
     Raises:
         CheckpointError: if there is no checkpoint in the folder or it cannot be read.
     """
-    path = folder / "checkpoint.safetensors"
+    return _read(folder, tensors=False)[0]
+
+
+def _read(folder: Path, tensors: bool = True) -> tuple[dict[str, Any], dict[str, dict[str, Tensor]]]:
+    """Return a checkpoint's facts, and its tensors by kind and name."""
+    path = checkpoint_path(folder)
+    found: dict[str, Tensor] = {}
     try:
         with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-        facts: dict[str, Any] = json.loads(metadata["run"])
+            facts: Any = json.loads((file.metadata() or {})["run"])
+            if tensors:
+                found = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118  # it is no mapping
     except FileNotFoundError as error:
         raise CheckpointError(f"there is no checkpoint in {folder}: expected {path}") from error
     except (SafetensorError, OSError, KeyError, json.JSONDecodeError) as error:
         raise CheckpointError(f"{path} is no checkpoint that can be read: {error}") from error
-    if facts.get("format") != FORMAT:
-        raise CheckpointError(f"{path} has format {facts.get('format')!r}, expected {FORMAT}")
-    return facts
+    if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+        raise CheckpointError(f"{path} is no checkpoint of format {FORMAT}, which this version reads")
+    if tensors and facts["digest"] != _digest(found):
+        raise CheckpointError(f"{path} was altered: its numbers have not the SHA-256 that it names")
+    parts: dict[str, dict[str, Tensor]] = {}
+    for key, tensor in found.items():
+        kind, _, name = key.partition("/")
+        parts.setdefault(kind, {})[name] = tensor
+    return facts, parts
+
+
+def read_weights(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Return what :func:`read_checkpoint_facts` does, and the best weights; the latest if none were rated yet.
+
+    Raises:
+        CheckpointError: if the checkpoint cannot be read.
+    """
+    facts, parts = _read(folder)
+    return facts, parts.get("best") or parts["network"]
 
 
 def load_checkpoint(folder: Path, model: SelfPlayPPO) -> dict[str, Tensor]:
     """Put a run back to where its checkpoint was written and return the best weights so far.
 
+    Args:
+        folder: where the run lies.
+        model: built with the arguments of the run, its learning set up.
+
     Raises:
         CheckpointError: if it cannot be read or is of a run with other settings.
     """
-    facts = read_checkpoint_facts(folder)
-    path = folder / "checkpoint.safetensors"
-    parts: dict[str, dict[str, Tensor]] = {}
+    path = checkpoint_path(folder)
+    facts, parts = _read(folder)
+    expected = _description(model.players.game)
+    for key, value in facts["trains"].items():
+        if value != expected[key]:
+            raise CheckpointError(f"{path} was written for another {key} of {model.players.game.title}")
     try:
-        with safe_open(path, framework="pt") as file:
-            for key in file.keys():  # noqa: SIM118  # it is no mapping
-                kind, _, name = key.partition("/")
-                parts.setdefault(kind, {})[name] = file.get_tensor(key)
         model.network.load_state_dict(parts["network"])
         optimizer = model.policy.optimizer.state_dict()
         optimizer["state"] = {}
@@ -112,9 +179,7 @@ def load_checkpoint(folder: Path, model: SelfPlayPPO) -> dict[str, Tensor]:
             for name, array in model.targets.arrays().items():
                 array[...] = parts["targets"][name].numpy()
         model._last_episode_starts = parts["games"]["episode_starts"].numpy().astype(np.bool_)
-    except (SafetensorError, OSError, KeyError, RuntimeError, ValueError) as error:
+    except (KeyError, RuntimeError, ValueError) as error:
         raise CheckpointError(f"{path} does not fit this run: {error}") from error
-    model.num_timesteps = int(facts["steps"])
-    model.seconds_used = float(facts["seconds"])
-    model._n_updates = int(facts["updates"])
+    model.go_on_from(int(facts["steps"]), float(facts["seconds"]), int(facts["updates"]))
     return parts.get("best", {})

@@ -1,95 +1,98 @@
-"""Quick evaluation during training: mirrored deals against fixed opponents, exact regret in Mate."""
+"""How good a learner is by now: mirrored deals against fixed opponents, in Mate also exact values."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from ..agents import Agent
-from ..arena.intervals import Interval, score_interval, wilson_interval
-from ..batch import BatchGame
-from ..games import SEATS, Game
+from ..agents.mate_solver import mate_values
+from ..arena import play_match, round_robin
+from ..arena.exact import Accuracy, accuracy, decisions_of, views
+from ..arena.result import Pairing
+from ..games import Game
 
-__all__ = ["MirroredResult", "play_mirrored_deals"]
+__all__ = ["LearnerRating", "match_against", "mate_accuracy", "rate_learner"]
 
-
-@dataclass(frozen=True)
-class MirroredResult:
-    """Result of mirrored deals: each played twice, the players exchanging seats.
-
-    Attributes:
-        wins: games won by the first agent.
-        draws: games drawn.
-        losses: games lost.
-        pair_scores: the first agent's mean score of each deal's two games, ``float64 (deals,)``, draws half.
-    """
-
-    wins: int
-    draws: int
-    losses: int
-    pair_scores: NDArray[np.float64]
-
-    @property
-    def games(self) -> int:
-        """Games played."""
-        return self.wins + self.draws + self.losses
-
-    @property
-    def points(self) -> float:
-        """Wins and half the draws, as a share of the games."""
-        return (self.wins + 0.5 * self.draws) / self.games
-
-    def points_interval(self) -> Interval:
-        """95 % interval of the points; the two games of a deal count as one observation."""
-        return score_interval(self.pair_scores)
-
-    def win_interval(self) -> Interval:
-        """95 % Wilson interval of the share of games won."""
-        return wilson_interval(self.wins, self.games)
+_LEARNER = "learner"
 
 
-def play_mirrored_deals(
-    game: Game, agent: Agent, opponent: Agent, *, deals: int, seed: int, episode: str = "deal"
-) -> MirroredResult:
-    """Play each deal twice, all games side by side.
+def match_against(
+    game: Game, agent: Agent, opponent: str, *, deals: int, seed: int, episode: str, progress: bool = False
+) -> Pairing:
+    """Let an agent play each deal twice, with the seats exchanged; the agent is ``first`` in the result.
 
     Args:
         game: the game.
-        agent: the first agent.
-        opponent: the second.
-        deals: number of deals; twice as many games are played.
-        seed: decides the deals and both agents' choices.
+        agent: whoever is measured, in its own mode.
+        opponent: an opponent's name; it plays its best.
+        deals: number of deals.
+        seed: decides deals and choices.
         episode: what counts as a game.
+        progress: show a bar, if standard error is a terminal.
+
+    Raises:
+        KeyboardInterrupt: if it was interrupted.
+        ValueError: for an unknown opponent or episode.
     """
-    streams = np.random.SeedSequence(seed).spawn(3)
-    rng = np.random.default_rng(streams[0])
-    for player, stream in ((agent, streams[1]), (opponent, streams[2])):
-        player.reseed(int(stream.generate_state(1)[0]))
-        player.start_deal()
-    orders = [[rng.permutation(game.num_tiles) for _ in range(game.num_orders(episode))] for _ in range(deals)]
-    batch = BatchGame(game, 2 * deals, episode=episode, auto_reset=False, seed=seed)
-    # In lane 2 i the agent has seat 0, in lane 2 i + 1 seat 1; player_0 opens both.
-    batch.reset(orders=[o for o in orders for _ in range(2)], openers=[SEATS[0]] * (2 * deals))
-    seats = np.arange(2 * deals) % 2
-    live = np.arange(2 * deals, dtype=np.int64)
-    while len(live):
-        own = batch.movers[live] == seats[live]
-        actions = np.empty(len(live), dtype=np.int64)
-        for player, mine in ((agent, np.flatnonzero(own)), (opponent, np.flatnonzero(~own))):
-            lanes = live[mine]
-            if len(lanes):
-                states = batch.states[lanes] if player.needs_states else None
-                actions[mine] = player.act(batch.observations[lanes], batch.action_masks[lanes], states)
-        batch.step(actions, live)
-        live = live[~batch.dones[live]]
-    difference = batch.states["scores"][:, 0].astype(np.int64) - batch.states["scores"][:, 1]
-    result = np.sign(np.where(seats == 0, difference, -difference))
-    scores = (result + 1) / 2
-    return MirroredResult(
-        int((result > 0).sum()),
-        int((result == 0).sum()),
-        int((result < 0).sum()),
-        scores.reshape(deals, 2).mean(axis=1),
-    )
+    players = {_LEARNER: agent, opponent: opponent}
+    result = round_robin(game, players, deals=deals, seed=seed, episode=episode, progress=progress)
+    if not result.complete:
+        raise KeyboardInterrupt
+    return result.pairing(_LEARNER, opponent)
+
+
+def mate_accuracy(agent: Agent, *, deals: int, seed: int) -> Accuracy:
+    """Let a player of Mate play random deals against itself and compare each decision with the exact values.
+
+    Raises:
+        KeyboardInterrupt: if it was interrupted.
+    """
+    result = play_match(agent.game, agent, agent, deals=deals, seed=seed, episode="deal")
+    if not result.complete:
+        raise KeyboardInterrupt
+    states, actions, numbers = decisions_of(result.games)
+    return accuracy(mate_values(states), views(agent.game, states)[1], actions, numbers)
+
+
+@dataclass(frozen=True)
+class LearnerRating:
+    """Figures for a learning curve.
+
+    Attributes:
+        quality: what checkpoints are compared by: minus the mean regret in Mate, elsewhere the sum of the points.
+        figures: by name: the points a game against each opponent, 0 to 1; in Mate ``preserving`` and ``regret``, see
+            :mod:`domino_envs.arena.exact`.
+    """
+
+    quality: float
+    figures: dict[str, float] = field(default_factory=dict)
+
+    def text(self) -> str:
+        """Return the figures in one line."""
+        parts = [
+            f"{name} {value:.2f}" if name == "regret" else f"{name} {100 * value:.1f} %"
+            for name, value in self.figures.items()
+        ]
+        return ", ".join(parts)
+
+
+def rate_learner(
+    game: Game, agent: Agent, opponents: Sequence[str], *, deals: int, seed: int, episode: str
+) -> LearnerRating:
+    """Measure a learner by its best moves; arguments as in :func:`match_against`.
+
+    Raises:
+        KeyboardInterrupt: if it was interrupted.
+    """
+    figures = {
+        name: match_against(game, agent, name, deals=deals, seed=seed, episode=episode).score.value
+        for name in opponents
+    }
+    quality = sum(figures.values())
+    if game.name == "mate":
+        found = mate_accuracy(agent, deals=deals, seed=seed)
+        if found.decisions:
+            figures |= {"preserving": found.preserving.value, "regret": found.regret.value}
+        quality = -figures.get("regret", 0.0)
+    return LearnerRating(quality, figures)

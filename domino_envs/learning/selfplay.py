@@ -121,7 +121,10 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
                 "action_masks",
             )
         }
-        chosen = self.rng.permutation(np.flatnonzero(flat["action_masks"].sum(axis=1, dtype=np.int32) > 1))
+        free = np.flatnonzero(flat["action_masks"].sum(axis=1, dtype=np.int32) > 1)
+        if len(free) < 2:  # of fewer than two the advantages cannot be normalised
+            free = np.arange(size)
+        chosen = self.rng.permutation(free)
         batch_size = batch_size or len(chosen)
         for start in range(0, max(1, len(chosen) - batch_size // 2), batch_size):
             rows = chosen[start : start + batch_size]
@@ -193,6 +196,17 @@ class SelfPlayPPO(MaskablePPO):
             done = max(done, self.seconds_used / (60.0 * self.minutes))
         self._current_progress_remaining = max(0.0, 1.0 - done)
 
+    def stop(self) -> None:
+        """Make :meth:`learn` return after the running iteration."""
+        self.stop_requested = True
+
+    def go_on_from(self, steps: int, seconds: float, updates: int) -> None:
+        """Set the counters of a run that was stopped, and with them its schedules; learning must have been set up."""
+        self.num_timesteps = steps
+        self.seconds_used = seconds
+        self._n_updates = updates
+        self._update_current_progress_remaining(steps, self._total_timesteps)
+
     @property
     def budget_spent(self) -> bool:
         """Whether the time budget is over."""
@@ -227,6 +241,7 @@ class SelfPlayPPO(MaskablePPO):
                 seen = torch.from_numpy(batch.observations)
                 actions, values, log_probs = self.policy(seen, action_masks=batch.action_masks)
             kept = {"observations": batch.observations.copy(), "action_masks": batch.action_masks.copy()}
+            assert kept["action_masks"].any(axis=1).all(), "a turn without a legal action: the policy would be uniform"
             if self.targets is not None:
                 rows = self._rows_to_search(step, batch.action_masks, rollout_buffer.rng)
                 to_search.append((batch.states[rows], batch.observations[rows], batch.action_masks[rows]))
