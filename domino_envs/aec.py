@@ -418,7 +418,8 @@ class DominoEnv(AECEnv[str, Observation, int]):
 
         if "agents" not in self.__dict__:
             raise ResetNeeded("svg() before reset(): call reset() first")
-        drawing.setdefault("last", self.infos[SEATS[0]]["move"])
+        # Once both agents have taken their last step, None, there are no infos left.
+        drawing.setdefault("last", next((info["move"] for info in self.infos.values()), None))
         return draw_svg(self.game, self._states, seat=seat, **drawing)
 
     def _repr_svg_(self) -> str | None:

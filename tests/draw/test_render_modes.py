@@ -76,6 +76,17 @@ def test_a_notebook_shows_the_position(make: Callable[..., Any]) -> None:
     assert env.svg(theme="dark") != env.svg(theme="light")
 
 
+def test_the_last_position_can_be_drawn_when_both_agents_are_gone(make: Callable[..., Any]) -> None:
+    env = make()
+    env.reset(seed=1)
+    for agent in env.agent_iter():
+        observation, _, terminated, _, _ = env.last()
+        env.step(None if terminated else int(np.flatnonzero(observation["action_mask"])[0]))
+        assert agent
+    assert not env.agents
+    assert env._repr_svg_().startswith("<svg")
+
+
 def test_the_single_player_view_shows_what_the_learner_may_see() -> None:
     env = gymnasium.make("domino_envs/ThirdLevel-v0", render_mode="rgb_array", seat="player_1")
     assert env.unwrapped._repr_svg_() is None  # type: ignore[attr-defined]
