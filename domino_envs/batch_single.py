@@ -209,5 +209,4 @@ class BatchSinglePlayer:
 
     def own_observations(self, lanes: NDArray[np.int64]) -> NDArray[np.int8]:
         """Return what the learners of these lanes see, ``int8 (len(lanes), size)``, also where it is not their turn."""
-        seen = [self.batch.observe(int(self.seats[lane]), int(lane)) for lane in lanes]
-        return np.array(seen, dtype=np.int8).reshape(len(lanes), self.game.layout.size)
+        return self.batch.observe(self.seats[lanes], lanes)

@@ -14,7 +14,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from .jit import JIT_DISABLED, int64, kernel
+from .jit import JIT_DISABLED, inlined_kernel, int64, kernel
 
 __all__ = [
     "bit_count",
@@ -156,7 +156,7 @@ else:
         return mix_uint64(rngs[lane])
 
 
-@kernel
+@inlined_kernel
 def count_ones(mask: Any) -> int:
     """Return how many entries of a C-contiguous ``int8`` vector of zeros and ones are 1."""
     words = len(mask) // 8
@@ -168,7 +168,7 @@ def count_ones(mask: Any) -> int:
     return count
 
 
-@kernel
+@inlined_kernel
 def index_of_one(mask: Any, rank: int) -> int:
     """Return the index of the entry 1 that has ``rank`` others before it, in a vector as :func:`count_ones` takes."""
     words = len(mask) // 8
@@ -186,7 +186,7 @@ def index_of_one(mask: Any, rank: int) -> int:
     return i
 
 
-@kernel
+@inlined_kernel
 def random_below(rngs: Any, lane: int, bound: int) -> int:
     """Return a uniform integer in ``[0, bound)``, ``bound`` at most 2**31 (bias below bound / 2**32)."""
     return int64(((next_uint64(rngs, lane) >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .bits import mix_uint64, random_below, shuffle
 from .games.kernels import deal, describe, finish_deal, moves, observe, play, reveal
-from .jit import int64, kernel
+from .jit import inlined_kernel, int64, kernel
 
 __all__ = ["LOT", "end_deal", "lane_streams", "look", "look_as", "play_and_look", "play_episode_action", "reveal_all",
            "start_and_look", "start_episode", "write_mask"]  # fmt: skip
@@ -92,7 +92,7 @@ def start_episode(template: Any, states: Any, rngs: Any, orders: Any, num_orders
             return False
 
 
-@kernel
+@inlined_kernel
 def _reward(state: Any, before: int, points_reward: bool) -> float:
     difference = np.float64(state["scores"][0] - state["scores"][1])
     if points_reward:
@@ -100,7 +100,7 @@ def _reward(state: Any, before: int, points_reward: bool) -> float:
     return np.sign(difference) if state["over"] else 0.0
 
 
-@kernel
+@inlined_kernel
 def play_episode_action(
     states: Any, rngs: Any, orders: Any, num_orders: Any, lane: int, action: int, points_reward: bool
 ) -> float:
@@ -129,7 +129,7 @@ def end_deal(
     return _reward(state, before, points_reward)
 
 
-@kernel
+@inlined_kernel
 def write_mask(states: Any, lane: int, mask: Any, actions: Any) -> int:
     """Write the legal actions of a lane as an ``int8`` mask and as a list; all zero when the episode is over."""
     for action in range(len(mask)):  # a plain loop becomes a memset, a slice does not
