@@ -38,6 +38,7 @@ class Command:
 #: The commands by name, in the order in which the help lists them.
 COMMANDS: dict[str, Command] = {
     "games": Command("list the games and their environments", "domino_envs.commands.games"),
+    "play": Command("play against an agent, in the browser or in the terminal", "domino_envs.play.command", "play"),
     "watch": Command("see two agents play, or a recorded game", "domino_envs.draw.watch", "draw"),
     "arena": Command("let agents play each other and rate them", "domino_envs.commands.arena"),
     "scorecard": Command("measure one agent by a fixed protocol", "domino_envs.commands.scorecard"),

@@ -63,9 +63,9 @@ def _wide() -> _Plan:
 
 
 def _tall() -> _Plan:
-    upper = _Hand((6, 6, 378, 210), 24, 52, 23, 39.5, 53, True, True)
-    lower = _Hand((6, 424, 378, 274), 14, 462, 34, 41, 73, True, False)
-    return _Plan(390, 704, 15, 195, 238, 36, (upper, lower))
+    upper = _Hand((6, 6, 378, 188), 26, 53, 20, 39.5, 45, True, True)
+    lower = _Hand((6, 378, 378, 252), 14, 413, 31, 41.2, 66.5, True, False)
+    return _Plan(390, 636, 15.5, 199, 207, 33.5, (upper, lower))
 
 
 def draw(view: View) -> Scene:

@@ -14,7 +14,7 @@ from .svg import Box, Canvas
 from .theme import Theme
 from .tile import draw_tile
 
-__all__ = ["LAYOUTS", "Placement", "Scene", "View", "bits", "draw_panel", "shorten"]
+__all__ = ["LAYOUTS", "Placement", "Scene", "View", "bits", "draw_panel", "shorten", "value_text"]
 
 LAYOUTS = ("wide", "tall")
 _MOST_CHIPS = 12  # numbers on the table at once; the other places get a dot
@@ -163,6 +163,10 @@ class Scene:
         """
         if not values:
             return
+        with self.canvas.group(pointer_events="none"):
+            self._write_values(values, template)
+
+    def _write_values(self, values: Mapping[int, float], template: str) -> None:
         best = max(values.values())
         low = min(values.values())
         by_source: dict[str, float] = {}
@@ -183,17 +187,17 @@ class Scene:
                 self._dot(placement.zone, placement.half, 0.25 + 0.65 * (value - low) / max(best - low, 1e-9))
             else:
                 self._outline(placement)
-                self._chip(*_center(placement.zone), template.format(value), value == best)
+                self._chip(*_center(placement.zone), value_text(template, value), value == best)
         for key, value in by_source.items():
             if self.from_table:  # there the numbers would hide each other
                 continue
             x, y, width, height = self.sources[key][0]
             inner = y + height if y < self.height / 2 else y  # the edge nearer to the table
-            self._chip(x + width / 2, inner, template.format(value), value == best)
+            self._chip(x + width / 2, inner, value_text(template, value), value == best)
         x, y = self.corner
         placed = {placement.action for placement in self.placements}
         for action in sorted(set(values) - placed):
-            text = f"{self.view.game.notation(self.view.states, action)} {template.format(values[action])}"
+            text = f"{self.view.game.notation(self.view.states, action)} {value_text(template, values[action])}"
             x += self._chip(x + self._chip_width(text) / 2, y, text, values[action] == best) + 6
 
     def make_clickable(self) -> None:
@@ -307,6 +311,12 @@ def draw_panel(scene: Scene, seat: int, box: Box, details: Sequence[str], to_do:
         canvas.text(x + 29, y + 45 + 18 * i, line, 12.5, theme.muted)
     if result:
         canvas.text(x + 29, y + 45 + 18 * len(lines), result, 13.0, color, bold=True)
+
+
+def value_text(template: str, value: float) -> str:
+    """Return a number as the template has it, but a zero without sign."""
+    text = template.format(value)
+    return text if any(digit in text for digit in "123456789") else text.lstrip("+-")
 
 
 def shorten(text: str, length: int) -> str:

@@ -1,0 +1,1 @@
+"""A person against an agent: in the browser and in the terminal."""
