@@ -133,9 +133,8 @@ def write_card(source: str | Path, card: Mapping[str, Any]) -> Path:
     """
     paths = policy_paths(source)
     hashes = {suffix[1:]: _sha256(paths[suffix].read_bytes()) for suffix in (".onnx", ".safetensors")}
-    lines = [
-        f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in {**card, "sha256": hashes}.items()
-    ]
+    sealed = {**card, "sha256": hashes}
+    lines = [f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in sealed.items()]
     paths[".json"].write_text("{" + ",\n ".join(lines) + "}\n", encoding="utf-8")
     return paths[".json"]
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import dataclasses
 import shlex
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,7 +31,16 @@ from domino_envs.learning.checkpoint import CheckpointError, checkpoint_path, lo
 from domino_envs.learning.evaluation import match_against
 from domino_envs.learning.export import load_network, load_weights, save_policy
 from domino_envs.learning.policy import NetworkPolicy, default_network, make_network
-from domino_envs.learning.runs import about, command_of, default_of, flag, interrupt_calls, new_folder, run_folders
+from domino_envs.learning.runs import (
+    about,
+    card_facts,
+    command_of,
+    default_of,
+    flag,
+    interrupt_calls,
+    new_folder,
+    run_folders,
+)
 from domino_envs.learning.search_targets import SearchTargets
 from domino_envs.learning.selfplay import SelfPlayPPO, SnapshotAgent
 from domino_envs.learning.supervisor import Supervisor
@@ -301,7 +309,8 @@ def restore(args: Arguments) -> tuple[Arguments, dict[str, Any]]:
             raise CheckpointError(f"there is no run of {args.game} in {RUNS} to go on with")
         folder = runs[-1]
     kept = read_checkpoint_facts(folder)
-    started = {name: tuple(value) if isinstance(value, list) else value for name, value in kept["arguments"].items()}
+    started: dict[str, Any] = dict(kept["arguments"])
+    started |= {name: tuple(value) for name, value in started.items() if isinstance(value, list)}
     if started["game"] != args.game:
         raise CheckpointError(f"the run in {folder} trains {started['game']}, not {args.game}")
     for one in dataclasses.fields(args):
@@ -352,26 +361,8 @@ def save(args: Arguments, game: Game, supervisor: Supervisor) -> Path:
     """Save the best weights as a policy, rate it, and return the path of its card."""
     learner = supervisor.learner
     learner.network.load_state_dict(supervisor.best)
-    facts = {
-        "architecture": {"network": args.network, "sizes": args.sizes},
-        "training": {
-            "command": command_of(
-                "training/train.py",
-                args,
-                "game",
-                defaults=DEFAULTS[args.game]
-                | {"network": default_network(game)}
-                | ({"steps": UNLIMITED} if args.minutes is not None else {}),
-                without=("out", "resume"),
-            ),
-            "arguments": as_json(args),
-            "plies": learner.num_timesteps,
-            "seconds": round(learner.seconds_used, 1),
-            "history": supervisor.history,
-        },
-        "licence": "MIT",
-        "created": time.strftime("%Y-%m-%d"),
-    }
+    progress = {"steps": learner.num_timesteps, "seconds": learner.seconds_used, "history": supervisor.history}
+    facts = card_facts({**supervisor.facts, **progress})
     card = save_policy(folder_of(args) / "policy", game, learner.network, facts)[".json"]
     print(f"saved {card} with {card.stem}.onnx to play and {card.stem}.safetensors to train on", flush=True)
     evaluation = final_evaluation(args, game, card)
@@ -396,9 +387,13 @@ def main(args: Arguments) -> Path | None:
     folder = folder_of(args)
     game = game_of(args)
     learner = build(args, game)
+    implied = {**DEFAULTS[args.game], "network": default_network(game)}
+    if args.minutes is not None:
+        implied["steps"] = UNLIMITED
+    command = command_of("training/train.py", args, "game", defaults=implied, without=("out", "resume"))
     supervisor = Supervisor(
         folder,
-        as_json(args),
+        {"arguments": as_json(args), "command": command},
         rungs=args.scripted,
         evaluations=args.evaluations,
         evaluation_deals=args.evaluation_deals,

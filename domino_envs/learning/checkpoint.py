@@ -134,14 +134,19 @@ def _read(folder: Path, tensors: bool = True) -> tuple[dict[str, Any], dict[str,
     return facts, parts
 
 
-def read_weights(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Return what :func:`read_checkpoint_facts` does, and the best weights; the latest if none were rated yet.
+def read_weights(folder: Path, *, latest: bool = False) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Return a run's facts, as :func:`read_checkpoint_facts` does, and its weights.
+
+    Args:
+        folder: where the run lies.
+        latest: the weights of the checkpoint, not those that were rated best; as long as none were rated, these are
+            returned anyway.
 
     Raises:
         CheckpointError: if the checkpoint cannot be read.
     """
     facts, parts = _read(folder)
-    return facts, parts.get("best") or parts["network"]
+    return facts, parts["network"] if latest or not parts.get("best") else parts["best"]
 
 
 def load_checkpoint(folder: Path, model: SelfPlayPPO) -> dict[str, Tensor]:

@@ -7,12 +7,13 @@ import shlex
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["about", "command_of", "default_of", "flag", "interrupt_calls", "new_folder", "run_folders"]
+__all__ = ["about", "card_facts", "command_of", "default_of", "flag", "interrupt_calls", "new_folder", "run_folders"]
 
 
 def flag(name: str) -> str:
@@ -58,6 +59,27 @@ def command_of(
         else:
             words += [flag(field.name)] if value is True else [flag(field.name), str(value)]
     return shlex.join(words)
+
+
+def card_facts(run: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a policy's card says of the run that made it.
+
+    Args:
+        run: facts of the run as its checkpoint has them: ``arguments`` (with ``network`` and ``sizes``), ``command``,
+            ``steps``, ``seconds``, ``history``.
+    """
+    arguments = run["arguments"]
+    return {
+        "architecture": {"network": arguments["network"], "sizes": arguments["sizes"]},
+        "training": {
+            "command": run["command"],
+            "arguments": arguments,
+            "plies": run["steps"],
+            "seconds": round(run["seconds"], 1),
+            "history": run["history"],
+        },
+        "created": time.strftime("%Y-%m-%d"),
+    }
 
 
 def run_folders(root: Path, name: str) -> list[Path]:

@@ -31,7 +31,7 @@ class Supervisor(BaseCallback):
 
     Args:
         folder: where the checkpoint goes.
-        arguments: what else the checkpoint keeps for the training script, for JSON.
+        facts: what else the checkpoint keeps for the training script, for JSON.
         rungs: the opponents that the learner is rated against.
         evaluations: ratings in the whole run.
         evaluation_deals: mirrored deals against each rung.
@@ -43,7 +43,7 @@ class Supervisor(BaseCallback):
     def __init__(
         self,
         folder: Path,
-        arguments: dict[str, Any],
+        facts: dict[str, Any],
         *,
         rungs: Sequence[str],
         evaluations: int,
@@ -54,7 +54,7 @@ class Supervisor(BaseCallback):
     ) -> None:
         super().__init__()
         self.folder = folder
-        self.arguments = arguments
+        self.facts = facts
         self.rungs = rungs
         self.evaluations = evaluations
         self.evaluation_deals = evaluation_deals
@@ -136,5 +136,5 @@ class Supervisor(BaseCallback):
     def save(self) -> None:
         """Write the checkpoint."""
         kept = {"history": self.history, "iterations": self._iterations, "prepared": self._prepared}
-        save_checkpoint(self.folder, self.learner, {"arguments": self.arguments, **kept}, self.best)
+        save_checkpoint(self.folder, self.learner, {**self.facts, **kept}, self.best)
         self._saved_at = time.monotonic()
