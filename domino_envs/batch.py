@@ -125,7 +125,7 @@ class BatchGame:
             ValueError: for a wrong seed, lane, order or opener, or orders that leave no decision in an episode; nothing
                 has changed then.
         """
-        chosen = self._all if lanes is None else self._checked_lanes(lanes)
+        chosen = self._all if lanes is None else self.checked_lanes(lanes)
         for name, given in (("orders", orders), ("openers", openers)):
             if given is not None and len(given) != len(chosen):
                 raise ValueError(f"{name} must have one entry for each of the {len(chosen)} lanes, got {len(given)}")
@@ -160,7 +160,7 @@ class BatchGame:
             ValueError: if an action is not legal in its lane, a lane does not exist or is repeated, or a shape is
                 wrong; nothing has changed then.
         """
-        chosen = self._all if lanes is None else self._checked_lanes(lanes)
+        chosen = self._all if lanes is None else self.checked_lanes(lanes)
         numbers = np.asarray(actions)
         if numbers.shape != chosen.shape or numbers.dtype.kind not in "iu":
             raise ValueError(
@@ -183,7 +183,7 @@ class BatchGame:
         Raises:
             ValueError: for a wrong lane or winner, or a lane that is over; nothing has changed then.
         """
-        (chosen,) = self._checked_lanes([lane])
+        (chosen,) = self.checked_lanes([lane])
         seat = -1 if winner is None else opener_seat(winner)
         if self.states["over"][chosen]:
             raise ValueError(f"lane {lane}: the episode is over, reset it first")
@@ -205,7 +205,7 @@ class BatchGame:
         Raises:
             ValueError: for a wrong lane, shape or dtype.
         """
-        chosen = self._all if lanes is None else self._checked_lanes(lanes)
+        chosen = self._all if lanes is None else self.checked_lanes(lanes)
         for name, array, shape, dtype in (
             ("rngs", rngs, self._all.shape, np.uint64),
             ("actions", actions, chosen.shape, np.int64),
@@ -231,13 +231,32 @@ class BatchGame:
         Raises:
             ValueError: for a wrong lane or seat.
         """
-        chosen = self._checked_lanes(lanes)
+        chosen = self.checked_lanes(lanes)
         numbers = np.asarray(seats)
         if numbers.shape != chosen.shape or numbers.dtype.kind not in "iu" or ((numbers != 0) & (numbers != 1)).any():
             raise ValueError(f"seats must be 0 or 1 for each of the {len(chosen)} lanes, got {seats!r}")
         seen = np.empty((len(chosen), self.game.layout.size), dtype=np.int8)
         batch_kernels.see_as(self.states, chosen, _plain(numbers), seen)
         return seen
+
+    def checked_lanes(self, lanes: ArrayLike) -> NDArray[np.int64]:
+        """Return indices of lanes as a contiguous ``int64`` array.
+
+        Raises:
+            ValueError: for one that does not exist or is repeated.
+        """
+        chosen = np.asarray(lanes)
+        if chosen.shape == (0,):
+            return chosen.astype(np.int64)
+        if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
+            raise ValueError(f"lanes must be a list of lane numbers, got {lanes!r}")
+        numbers = _plain(chosen)
+        if batch_kernels.first_unordered(numbers, self.num_lanes) >= 0:
+            outside = chosen[(chosen < 0) | (chosen >= self.num_lanes)]
+            if len(outside) or len(np.unique(chosen)) < len(chosen):
+                wrong = f"got {outside[0]}" if len(outside) else "one is repeated"
+                raise ValueError(f"lanes must be distinct numbers from 0 to {self.num_lanes - 1}, {wrong}")
+        return numbers
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return every array that changes during play, by name: to save them, or to write saved ones back into."""
@@ -271,20 +290,6 @@ class BatchGame:
 
     def _step_part(self, lanes: NDArray[np.int64], actions: NDArray[np.int64], scratch: NDArray[np.int32]) -> None:
         batch_kernels.step_lanes(self._arrays, lanes, actions, self._points, self.auto_reset, scratch)
-
-    def _checked_lanes(self, lanes: ArrayLike) -> NDArray[np.int64]:
-        chosen = np.asarray(lanes)
-        if chosen.shape == (0,):
-            return chosen.astype(np.int64)
-        if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
-            raise ValueError(f"lanes must be a list of lane numbers, got {lanes!r}")
-        numbers = _plain(chosen)
-        if batch_kernels.first_unordered(numbers, self.num_lanes) >= 0:
-            outside = chosen[(chosen < 0) | (chosen >= self.num_lanes)]
-            if len(outside) or len(np.unique(chosen)) < len(chosen):
-                wrong = f"got {outside[0]}" if len(outside) else "one is repeated"
-                raise ValueError(f"lanes must be distinct numbers from 0 to {self.num_lanes - 1}, {wrong}")
-        return numbers
 
     def _illegal_text(self, lane: int, action: int) -> str:
         if not 0 <= action < self.game.num_actions:

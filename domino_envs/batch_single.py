@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .agents import Agent, make_agent
 from .batch import BatchGame
+from .batch_kernels import first_illegal
 from .bits import random_below
 from .engine import lane_streams
 from .games import SEATS, Game
@@ -53,7 +54,8 @@ class BatchSinglePlayer:
     Attributes:
         batch: the games underneath; ``batch.observations`` and ``batch.action_masks`` are the learners'.
         seats: the learner's seat in each lane, ``int8 (num_lanes,)``.
-        rewards: what the last step brought the learner, ``float32 (num_lanes,)``.
+        rewards: what the last step brought the learner, ``float32 (num_lanes,)``. Points of deals that ended before
+            its first decision count to its first step.
         dones: whether the lane's episode is over, ``bool (num_lanes,)``.
         same_player: whether what is observed now is the player's that acted last, ``bool (num_lanes,)``.
         opponents: the pool; None stands for the learner itself.
@@ -107,6 +109,7 @@ class BatchSinglePlayer:
         self.opponent_of = np.zeros(num_lanes, dtype=np.int64)
         self._all = np.arange(num_lanes, dtype=np.int64)
         self._rngs = lane_streams(None, num_lanes)
+        self._credits = np.zeros(num_lanes, dtype=np.float32)  # won before the first decision, not yet paid out
         self.reset(seed)
 
     def set_weights(self, weights: Sequence[float] | None) -> None:
@@ -116,7 +119,8 @@ class BatchSinglePlayer:
             ValueError: if there is not one for each opponent, one is negative, or all are 0.
         """
         chosen = np.ones(len(self.opponents)) if weights is None else np.asarray(weights, dtype=np.float64)
-        if chosen.shape != (len(self.opponents),) or (chosen < 0).any() or not chosen.sum() > 0:
+        right = chosen.shape == (len(self.opponents),) and np.isfinite(chosen).all() and (chosen >= 0).all()
+        if not right or not chosen.sum() > 0:
             raise ValueError(f"weights must be {len(self.opponents)} numbers of at least 0, not all 0, got {weights!r}")
         self._weights = np.rint(np.cumsum(chosen) / chosen.sum() * 2**30).astype(np.int64)
 
@@ -124,7 +128,7 @@ class BatchSinglePlayer:
         self,
         seed: int | None = None,
         *,
-        lanes: NDArray[np.int64] | None = None,
+        lanes: ArrayLike | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
         """Start new episodes, in all lanes or some, and play up to the learners' first decisions.
@@ -133,56 +137,72 @@ class BatchSinglePlayer:
 
         Args:
             seed: seeds deals, lots and opponents of all lanes; None lets them go on.
-            lanes: indices of the lanes.
+            lanes: distinct indices of the lanes; None for all.
             options: ``orders`` and ``opener`` as in the PettingZoo environment, the same for all lanes.
+
+        Raises:
+            ValueError: for a wrong seed, lane or option, an opponent that plays an illegal action, or one that always
+                ends an episode with these orders before the learner's first decision.
         """
-        lanes = self._all if lanes is None else lanes
-        unknown = sorted(map(str, set(options or {}) - {"orders", "opener"}))
-        if unknown:
-            raise ValueError(f"unknown reset option {unknown[0]!r}, expected 'orders' or 'opener'")
-        orders, opener = (options or {}).get("orders"), (options or {}).get("opener")
-        if seed is not None:
-            self._rngs = lane_streams(seed ^ 0x5EA7, self.num_lanes)
-            for i, agent in enumerate(self.opponents):
-                if agent is not None:
-                    agent.reseed(int(np.random.SeedSequence([seed, i]).generate_state(1)[0]))
-        self.rewards[lanes] = 0
-        waiting = lanes
+        batch = self.batch
+        waiting = self._all if lanes is None else batch.checked_lanes(lanes)
+        given = dict(options or {})
+        orders, opener = given.pop("orders", None), given.pop("opener", None)
+        if given:
+            raise ValueError(f"unknown reset option {min(map(str, given))!r}, expected 'orders' or 'opener'")
+        start: dict[str, Any] = {}
         for _ in range(_MAX_REDRAWS):
-            self.batch.reset(
-                seed,
-                lanes=waiting,
-                orders=None if orders is None else [orders] * len(waiting),
-                openers=None if opener is None else [opener] * len(waiting),
-            )
-            seed = None
+            if orders is not None:
+                start["orders"] = [orders] * len(waiting)
+            if opener is not None:
+                start["openers"] = [opener] * len(waiting)
+            batch.reset(seed, lanes=waiting, **start)
+            if seed is not None:
+                self._seed_choices(seed)
+                seed = None
             _draw_lots(self._rngs, waiting, self._fixed_seat, self._weights, self.seats, self.opponent_of)
             self.dones[waiting] = False
+            self.rewards[waiting] = 0
             for agent in filter(None, self.opponents):
                 agent.start_deal()
             self._let_opponents_play(waiting)
+            self._credits[waiting] = self.rewards[waiting]
+            self.rewards[waiting] = 0
             waiting = waiting[self.dones[waiting]]
             if not len(waiting):
                 return
-            self.rewards[waiting] = 0
         raise ValueError(
             f"lane {waiting[0]}: {_MAX_REDRAWS} episodes running ended before the learner's first decision, "
             f"with the reset options {dict(options or {})}"
         )
 
-    def step(self, actions: NDArray[Any], lanes: NDArray[np.int64] | None = None) -> None:
+    def _seed_choices(self, seed: int) -> None:
+        """Seed seats, the choice of opponents, and the opponents."""
+        self._rngs[:] = lane_streams(int(seed) ^ 0x5EA7, self.num_lanes)
+        for i, agent in enumerate(self.opponents):
+            if agent is not None:
+                agent.reseed(int(np.random.SeedSequence([int(seed), i]).generate_state(1)[0]))
+
+    def step(self, actions: NDArray[Any], lanes: ArrayLike | None = None) -> None:
         """Take the learners' actions in all lanes, or in some, and update ``rewards`` and ``dones`` there.
 
+        Args:
+            actions: legal action numbers, integers ``(num_lanes,)`` or ``(len(lanes),)``.
+            lanes: distinct indices of the lanes; None for all.
+
         Raises:
-            ValueError: if an action is not legal or a lane's episode is over; nothing has changed then.
+            ValueError: if an action is not legal or a lane's episode is over (nothing has changed then), or if an
+                opponent plays an illegal action (the batch must be reset then).
         """
-        lanes = self._all if lanes is None else lanes
-        actors = self.batch.movers[lanes]
-        self.batch.step(actions, lanes)
-        self.rewards[lanes] = self.batch.rewards[lanes, actors]
-        self.dones[lanes] = self.batch.dones[lanes]
-        self.same_player[lanes] = (self.batch.movers[lanes] == actors) | ~self._is_self[self.opponent_of[lanes]]
-        self._let_opponents_play(lanes)
+        batch = self.batch
+        chosen = self._all if lanes is None else batch.checked_lanes(lanes)
+        actors = batch.movers[chosen]
+        batch.step(actions, chosen)
+        self.rewards[chosen] = batch.rewards[chosen, actors] + self._credits[chosen]
+        self._credits[chosen] = 0
+        self.dones[chosen] = batch.dones[chosen]
+        self.same_player[chosen] = (batch.movers[chosen] == actors) | ~self._is_self[self.opponent_of[chosen]]
+        self._let_opponents_play(chosen)
 
     def _let_opponents_play(self, lanes: NDArray[np.int64]) -> None:
         batch = self.batch
@@ -196,16 +216,31 @@ class BatchSinglePlayer:
                 mine = slice(None) if len(self.opponents) == 1 else np.flatnonzero(self.opponent_of[lanes] == i)
                 chosen = lanes[mine]
                 if agent is not None and len(chosen):
-                    states = batch.states[chosen] if agent.needs_states else None
-                    actions[mine] = agent.act(batch.observations[chosen], batch.action_masks[chosen], states)
+                    actions[mine] = self._choices(agent, chosen)
             batch.step(actions, lanes)
             self.rewards[lanes] += batch.rewards[lanes, self.seats[lanes]]
             self.dones[lanes] = batch.dones[lanes]
 
+    def _choices(self, agent: Agent, lanes: NDArray[np.int64]) -> NDArray[Any]:
+        """Ask an opponent for its actions in its lanes, all at once."""
+        batch = self.batch
+        masks = batch.action_masks[lanes]
+        states = batch.states[lanes] if agent.needs_states else None
+        actions = np.asarray(agent.act(batch.observations[lanes], masks, states))
+        if actions.shape != lanes.shape or actions.dtype.kind not in "iu":
+            got = f"{actions.dtype} of shape {actions.shape}"
+            raise ValueError(f"the opponent {agent.name!r} must choose {len(lanes)} whole numbers, got {got}")
+        actions = actions.astype(np.int64, copy=False)
+        bad = first_illegal(self._all[: len(lanes)], actions, masks)
+        if bad >= 0:
+            raise ValueError(f"the opponent {agent.name!r} chose the illegal action {actions[bad]} in lane {lanes[bad]}")
+        return actions
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return every array that changes during play, by name: to save them, or to write saved ones back into."""
         own = {name: getattr(self, name) for name in ("seats", "rewards", "dones", "same_player", "opponent_of")}
-        return {**self.batch.arrays(), **{f"learner_{name}": array for name, array in own.items()}, "lots": self._rngs}
+        found = {**self.batch.arrays(), **{f"learner_{name}": array for name, array in own.items()}}
+        return {**found, "learner_credits": self._credits, "lots": self._rngs}
 
     def own_observations(self, lanes: NDArray[np.int64]) -> NDArray[np.int8]:
         """Return what the learners of these lanes see, ``int8 (len(lanes), size)``, also where it is not their turn."""
