@@ -72,7 +72,7 @@ def card_facts(run: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "architecture": {"network": arguments["network"], "sizes": arguments["sizes"]},
         "training": {
-            "command": run["command"],
+            "command": run.get("command"),
             "arguments": arguments,
             "plies": run["steps"],
             "seconds": round(run["seconds"], 1),
