@@ -81,11 +81,11 @@ def test_domaster(name: str, decisions: float, opener: float, responder: float, 
 
 
 def test_mate() -> None:
-    """The slow reference of the tests finds the same; legal moves are the mean of each game's own mean."""
+    """As the slow reference of the tests has it; legal moves are the mean of each game's own mean."""
     found = play("mate")
     assert_mean(found["decisions"] + 1, 9.90, 0.01)  # tiles on the table, the starter counted
     assert_mean(found["points"], 59.4, 0.1)
     assert_mean(found["opener wins"], 0.451, 0.001)
-    assert_mean(found["legal"], 2.55, 0.01)
+    assert_mean(found["legal"], 2.53, 0.01, 40_000)
     assert not found["drawn"].any()
     assert_mean(found["opener"], 0.5, 0, 1e9)
