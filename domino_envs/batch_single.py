@@ -233,7 +233,9 @@ class BatchSinglePlayer:
         actions = actions.astype(np.int64, copy=False)
         bad = first_illegal(self._all[: len(lanes)], actions, masks)
         if bad >= 0:
-            raise ValueError(f"the opponent {agent.name!r} chose the illegal action {actions[bad]} in lane {lanes[bad]}")
+            raise ValueError(
+                f"the opponent {agent.name!r} chose the illegal action {actions[bad]} in lane {lanes[bad]}"
+            )
         return actions
 
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -25,7 +25,12 @@ def register_all() -> None:
     for game, name in GYMNASIUM_NAMES.items():
         name = f"{NAMESPACE}/{name}-v0"
         if name not in gymnasium.registry:
-            gymnasium.register(name, entry_point="domino_envs.single:DominoSinglePlayerEnv", kwargs={"game": game})
+            gymnasium.register(
+                name,
+                entry_point="domino_envs.single:DominoSinglePlayerEnv",
+                vector_entry_point="domino_envs.vector:DominoVectorEnv",
+                kwargs={"game": game},
+            )
     try:
         from pettingzoo import aec_registry, register
     except ImportError:  # PettingZoo before its registry

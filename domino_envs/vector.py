@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -27,9 +28,16 @@ __all__ = ["DominoVectorEnv", "sb3_vec_env"]
 class DominoVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.int64], NDArray[Any]]):
     """Games of a learner against opponents, all stepped by compiled calls.
 
-    The same episodes as :class:`~domino_envs.single.DominoSinglePlayerEnv`, with ``info["action_mask"]`` (``int8
-    (num_envs, num_actions)``) and ``info["seat"]`` (``int8``, the learner's). An illegal action ends that lane's
-    episode with reward -1; ``info["illegal_action"]`` marks the lanes.
+    The same episodes as :class:`~domino_envs.single.DominoSinglePlayerEnv`.
+
+    **Observation**: ``int8 (num_envs, game.layout.size)``, the learners' own. **Action**: ``int (num_envs,)``. An
+    illegal one ends that lane's episode with reward -1. **Reward**: ``float64 (num_envs,)``, as in the single
+    environment. An episode is never truncated.
+
+    **Info**: ``action_mask`` (``int8 (num_envs, num_actions)``, all zero in a lane whose episode is over), ``seat``
+    (``int8 (num_envs,)``, the learner's: 0 or 1) and, where a lane's action was illegal, ``illegal_action`` (its
+    number); in the mode ``SAME_STEP`` also ``final_obs`` (an object array of observations) and ``final_info`` (a dict
+    like this one) where an episode ended. As always in Gymnasium, ``_name`` marks the lanes for which ``name`` holds.
 
     Args:
         num_envs: number of games.
@@ -47,6 +55,10 @@ class DominoVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.int64], NDArray[Any
         threads: see :class:`~domino_envs.batch.BatchGame`.
         render_mode: only None; a batch draws nothing.
         parameters: of the game, if ``game`` is a name.
+
+    Raises:
+        ValueError: for a value that is none of those named above.
+        TypeError: for a parameter that the game does not have.
     """
 
     metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
@@ -73,7 +85,7 @@ class DominoVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.int64], NDArray[Any
         mode = autoreset_mode if isinstance(autoreset_mode, AutoresetMode) else _autoreset_mode(autoreset_mode)
         if mode == AutoresetMode.DISABLED:
             raise ValueError("autoreset_mode must be SAME_STEP or NEXT_STEP, got DISABLED")
-        self.game = game if isinstance(game, Game) else get_game(game, parameters)
+        self.game = _table(game, parameters)
         self.num_envs = num_envs
         self.metadata = {**type(self).metadata, "autoreset_mode": mode}
         self.single_observation_space = spaces.Box(self.game.layout.low, self.game.layout.high, dtype=np.int8)
@@ -94,7 +106,7 @@ class DominoVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.int64], NDArray[Any
         self._copy = copy
         self._same_step = mode == AutoresetMode.SAME_STEP
         self._ended = np.zeros(num_envs, dtype=np.bool_)  # wait for their next step
-        self._all = np.ones(num_envs, dtype=np.bool_)
+        self._lanes = np.arange(num_envs)
         self._started = False
 
     def reset(
@@ -106,6 +118,7 @@ class DominoVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.int64], NDArray[Any
             ValueError: for a wrong seed or option.
         """
         self.players.reset(seed, options=options)
+        super().reset(seed=None if seed is None else int(seed))
         self._ended[:] = False
         self._started = True
         return self._given(self.players.batch.observations), self._info()
@@ -128,53 +141,83 @@ class DominoVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.int64], NDArray[Any
         if len(outside):
             raise ValueError(f"actions must be from 0 to {self.game.num_actions - 1}, got {outside[0]}")
         players = self.players
-        masks = players.batch.action_masks
-        illegal = (masks[np.arange(self.num_envs), actions] == 0) & ~self._ended
+        illegal = (players.batch.action_masks[self._lanes, actions] == 0) & ~self._ended
         playing = np.flatnonzero(~illegal & ~self._ended)
         players.step(actions[playing], playing)
-        rewards = players.rewards.astype(np.float64)
-        terminated = players.dones.copy()
+        rewards = np.where(self._ended, 0.0, players.rewards.astype(np.float64))
         rewards[illegal] = -1.0
-        terminated[illegal] = True
-        rewards[self._ended] = 0.0
-        terminated[self._ended] = False
+        terminated = (players.dones | illegal) & ~self._ended
         info: dict[str, Any] = {}
-        if illegal.any():
-            info |= {"illegal_action": np.where(illegal, actions, -1), "_illegal_action": illegal}
         if self._same_step:
             over = np.flatnonzero(terminated)
             if len(over):
-                final = np.full(self.num_envs, None, dtype=object)
-                for lane, seen in zip(over, players.own_observations(over), strict=True):
-                    final[lane] = seen
-                info |= {"final_obs": final, "_final_obs": terminated.copy(), "final_info": {}}
+                info = self._final_info(over, terminated, illegal, actions)
                 players.reset(lanes=over)
+            observations = self._given(players.batch.observations)
         else:
             waiting = np.flatnonzero(self._ended)
             if len(waiting):
                 players.reset(lanes=waiting)
-            self._ended = terminated.copy()
-        observations = self._given(players.batch.observations)
-        if not self._same_step and terminated.any():
+            self._ended = terminated
+            observations = players.batch.observations
+            if self._copy or terminated.any():
+                observations = observations.copy()
             over = np.flatnonzero(terminated)
-            observations = observations if self._copy else observations.copy()
-            observations[over] = players.own_observations(over)
-        return observations, rewards, terminated, np.zeros_like(terminated), info | self._info()
+            if len(over):
+                observations[over] = players.own_observations(over)
+        if illegal.any():
+            info |= {"illegal_action": np.where(illegal, actions, 0), "_illegal_action": illegal}
+        return observations, rewards, terminated.copy(), np.zeros_like(terminated), info | self._info()
+
+    def _final_info(
+        self, over: NDArray[np.int64], terminated: NDArray[Any], illegal: NDArray[Any], actions: NDArray[Any]
+    ) -> dict[str, Any]:
+        """Return what the info tells of the episodes that ended, before their lanes start anew."""
+        observations = np.full(self.num_envs, None, dtype=object)
+        for lane, seen in zip(over, self.players.own_observations(over), strict=True):
+            observations[lane] = seen
+        masks = np.zeros((self.num_envs, self.game.num_actions), dtype=np.int8)
+        ended: dict[str, Any] = {"action_mask": masks, "seat": np.where(terminated, self.players.seats, 0)}
+        if illegal.any():
+            ended["illegal_action"] = np.where(illegal, actions, 0)
+        marks = {f"_{name}": (illegal if name == "illegal_action" else terminated).copy() for name in ended}
+        return {
+            "final_obs": observations,
+            "_final_obs": terminated.copy(),
+            "final_info": ended | marks,
+            "_final_info": terminated.copy(),
+        }
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Return the legal actions, ``bool (num_envs, num_actions)``."""
-        return self.players.batch.action_masks.astype(np.bool_)
+        """Return the legal actions, ``bool (num_envs, num_actions)``; none in a lane whose episode is over."""
+        masks = self.players.batch.action_masks.astype(np.bool_)
+        masks[self._ended] = False
+        return masks
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """End the threads, if there are any."""
+        self.players.batch.close()
 
     def _given(self, array: NDArray[Any]) -> NDArray[Any]:
         return array.copy() if self._copy else array
 
     def _info(self) -> dict[str, Any]:
+        masks = self.players.batch.action_masks
+        if self._copy or self._ended.any():
+            masks = masks.copy()
+            masks[self._ended] = 0  # also after an illegal action, where the game itself is not over
         return {
-            "action_mask": self._given(self.players.batch.action_masks),
-            "_action_mask": self._all.copy(),
+            "action_mask": masks,
+            "_action_mask": np.ones(self.num_envs, dtype=np.bool_),
             "seat": self.players.seats.copy(),
-            "_seat": self._all.copy(),
+            "_seat": np.ones(self.num_envs, dtype=np.bool_),
         }
+
+
+def _table(game: str | Game, parameters: dict[str, Any]) -> Game:
+    if isinstance(game, Game) and parameters:
+        raise TypeError(f"{game} is a table already, so it takes no {', '.join(parameters)}")
+    return game if isinstance(game, Game) else get_game(game, parameters)
 
 
 def _autoreset_mode(name: str) -> AutoresetMode:
@@ -194,9 +237,11 @@ def sb3_vec_env(game: str | Game, num_envs: int, **arguments: Any) -> DominoVecE
 
     Raises:
         ModuleNotFoundError: without the extra ``train``.
+        ValueError: for a value that an argument does not take.
+        TypeError: for an argument or a parameter that there is not.
     """
     from .vector_sb3 import DominoVecEnv
 
-    parameters: dict[str, Any] = {key: arguments.pop(key) for key in ("hand_size", "board_size") if key in arguments}
-    table = game if isinstance(game, Game) else get_game(game, parameters)
-    return DominoVecEnv(BatchSinglePlayer(table, num_envs, **arguments))
+    settings = inspect.signature(BatchSinglePlayer).parameters
+    parameters = {key: arguments.pop(key) for key in list(arguments) if key not in settings}
+    return DominoVecEnv(BatchSinglePlayer(_table(game, parameters), num_envs, **arguments))

@@ -43,11 +43,14 @@ class DominoVecEnv(VecEnv):
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the legal actions of every lane, ``bool (num_envs, num_actions)``."""
-        return self.players.batch.action_masks.view(np.bool_)
+        return self.players.batch.action_masks.astype(np.bool_)
 
     def reset(self) -> VecEnvObs:
-        """Start an episode in every lane and return the observations, ``int8 (num_envs, size)``."""
-        self.players.reset(self._seeds[0])
+        """Start an episode in every lane and return the observations, ``int8 (num_envs, size)``.
+
+        Options (``orders`` and ``opener``, by ``set_options``) are the same for all lanes.
+        """
+        self.players.reset(self._seeds[0], options=self._options[0])
         self._reset_seeds()
         self._reset_options()
         self._lengths[:] = 0
