@@ -113,16 +113,16 @@ class DominoSinglePlayerEnv(gymnasium.Env[NDArray[np.int8], np.int64 | int]):
             Observation and info.
 
         Raises:
-            ValueError: for a wrong seed or option, and if the opponent always ends an episode with these draw orders
-                before the learner's first decision.
+            ValueError: for a wrong seed or option (the episode stays as it was), and if the opponent always ends an
+                episode with these draw orders before the learner's first decision.
         """
-        self._live = False
         if options is not None and not isinstance(options, Mapping):
             raise ValueError(f"reset options must be a mapping, got {options!r}")
         given = dict(options or {})
         seat = _checked_seat(given.pop("seat", self.seat))
         env = self.aec_env
         env.reset(seed, given)
+        self._live = False
         super().reset(seed=None if seed is None else int(seed))
         if seed is not None:
             self.opponent.reseed(int(self.np_random.integers(2**63)))

@@ -14,6 +14,7 @@ import pettingzoo
 import pytest
 from gymnasium.error import ResetNeeded
 from pettingzoo.test import api_test, performance_benchmark, render_test, seed_test
+from pettingzoo.utils import average_total_reward, wrappers
 
 from domino_envs.games import SEATS
 from playing import GAMES, face, first_legal, play_on, random_legal, snapshot, trace, turns
@@ -65,6 +66,23 @@ def test_performance_benchmark(maker: Maker, monkeypatch: pytest.MonkeyPatch) ->
     clock = types.SimpleNamespace(time=lambda: next(seconds))
     monkeypatch.setattr(sys.modules["pettingzoo.test.performance_benchmark"], "time", clock)
     performance_benchmark(maker())
+
+
+@all_games
+def test_the_standard_wrappers_take_the_raw_environment(game: str) -> None:
+    """Ours has their guarantees; who wants theirs can have them."""
+    env = wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(face(game).raw_env(episode="deal")))
+    with pytest.raises(AttributeError):
+        env.agent_selection  # noqa: B018
+    env.reset(seed=1)
+    play_on(env, 4)
+    with pytest.raises(AssertionError, match="action"):
+        env.step(env.action_space(env.agent_selection).n)
+    env.reset(seed=1)
+    ours = face(game).env(episode="deal")
+    ours.reset(seed=1)
+    assert trace(env)[-1] == trace(ours)[-1]
+    assert average_total_reward(ours, max_episodes=3) == 0
 
 
 # -- what agents see --------------------------------------------------------------------------------------------------
