@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,7 +75,7 @@ def policy_paths(source: str | Path) -> dict[str, Path]:
         PolicyError: for an empty name.
     """
     path = Path(source)
-    bare = str(source) == path.name
+    bare = str(source) == path.name != ""
     if path.suffix in POLICY_SUFFIXES:
         path = path.with_suffix("")
     elif bare and ((PRETRAINED / f"{path}.json").is_file() or not is_policy_path(path)):
@@ -365,6 +366,8 @@ def _start_session(graph: bytes, where: str) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4  # what goes wrong is told by the exception
+    # A graph may name files to take weights from, which the card does not seal: there are none.
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", os.devnull)
     try:
         return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the runtime's own exceptions have no common base
