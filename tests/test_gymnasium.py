@@ -365,6 +365,14 @@ def test_an_opponent_that_plays_what_it_may_not(bad: Callable[..., int]) -> None
         env.step(0)
 
 
+@pytest.mark.parametrize("answer", [None, 1.5, "3", [2]])
+def test_an_opponent_that_answers_with_no_number(answer: Any) -> None:
+    env = DominoSinglePlayerEnv("domaster", opponent=lambda seen, mask: answer, seat="player_0")
+    env.reset(seed=0, options={"opener": "player_0"})
+    with pytest.raises(ValueError, match=r"^the opponent '<lambda>' must return the number of an action, got "):
+        env.step(first_legal(env.action_masks()))
+
+
 def test_the_opponents_random_choices_do_not_repeat_without_a_seed() -> None:
     env = DominoSinglePlayerEnv("domaster", episode="deal", seat="player_0")
     options = {"orders": [list(range(55))], "opener": "player_1"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from operator import index
 from typing import Any, ClassVar
 
 import numpy as np
@@ -133,6 +134,18 @@ class CallableAgent(Agent):
         action_masks: NDArray[np.int8],
         states: NDArray[Any] | None = None,
     ) -> NDArray[np.int64]:
-        """Call the function for each position in turn."""
+        """Call the function for each position in turn.
+
+        Raises:
+            ValueError: if it returns no whole number.
+        """
         pairs = zip(observations, action_masks, strict=True)
-        return np.array([int(self.function(obs, mask)) for obs, mask in pairs], dtype=np.int64)
+        return np.array([self._number(self.function(obs, mask)) for obs, mask in pairs], dtype=np.int64)
+
+    def _number(self, action: Any) -> int:
+        try:
+            return index(action)
+        except TypeError:
+            raise ValueError(
+                f"the opponent {self.name!r} must return the number of an action, got {action!r}"
+            ) from None
