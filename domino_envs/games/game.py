@@ -82,7 +82,9 @@ class Game:
 
     def start_record(self, episode: str) -> NDArray[Any]:
         """Return a copy of the template, shape ``(1,)``, for this episode."""
-        record = self.template.copy()
+        record = np.empty_like(self.template)
+        # Byte by byte: NumPy copies fields, and leaves what lies between them as it happens to be.
+        record.view(np.uint8)[:] = self.template.view(np.uint8)
         record["deals"] = self.num_deals(episode)
         record["deals_per_order"] = self.deals_per_order
         return record
