@@ -95,6 +95,8 @@ class BatchSinglePlayer:
         self.num_lanes = num_lanes
         self._fixed_seat = RANDOM_SEAT if seat == "random" else SEATS.index(seat)
         pool: list[Any] = list(opponent) if isinstance(opponent, (list, tuple)) else [opponent]
+        if not pool:
+            raise ValueError("opponent must be an opponent or a list of at least one, got an empty list")
         self.opponents: list[Agent | None] = [
             None if isinstance(spec, str) and spec == SELF_PLAY else make_agent(spec, game, mode=opponent_mode)
             for spec in pool
