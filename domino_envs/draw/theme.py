@@ -94,6 +94,6 @@ def get_theme(name: str) -> Theme:
     Raises:
         ValueError: for an unknown name.
     """
-    if name not in THEMES:
+    if not isinstance(name, str) or name not in THEMES:
         raise ValueError(f"theme must be one of {', '.join(map(repr, THEMES))}, got {name!r}")
     return THEMES[name]

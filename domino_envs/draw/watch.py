@@ -81,7 +81,8 @@ def _read_record(path: Path, number: int) -> Any:
             raise ValueError(f"{path} holds no recorded game: {error}") from error
     if not 1 <= number <= len(records):
         raise ValueError(f"--number must be from 1 to {len(records)}, got {number}")
-    return records[number - 1]
+    record = records[number - 1]
+    return record.get("record", record) if isinstance(record, dict) else record  # one of `domino-envs play` has more
 
 
 def _names(agents: list[str]) -> tuple[str, str]:

@@ -124,6 +124,7 @@ def _serve(args: argparse.Namespace) -> int:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", args.port))  # loopback only: nobody else can reach it
+        listener.listen(128)
     except OSError as error:
         listener.close()
         raise ValueError(f"port {args.port} cannot be used ({error.strerror}); choose another --port, or 0") from error

@@ -138,7 +138,7 @@ def _heading(session: Session) -> str:
 def _status(session: Session, ended: bool) -> str:
     state, mine = session.states[0], session.document.seat
     opponent = session.record.players[1 - mine]
-    word = _word(session)
+    word, episode = _word(session), session.record.episode
     parts = []
     if ended:
         winner, points = session.replayed.deals[-1]
@@ -157,11 +157,11 @@ def _status(session: Session, ended: bool) -> str:
             total = f"{scores[mine]} : {scores[1 - mine]}"
             winner = session.replayed.winner
             parts.append(
-                f"The match is drawn, {total}."
+                f"The {episode} is drawn, {total}."
                 if winner is None
-                else f"You win the match, {total}."
+                else f"You win the {episode}, {total}."
                 if winner == SEATS[mine]
-                else f"{opponent} wins the match, {total}."
+                else f"{opponent} wins the {episode}, {total}."
             )
     elif session.document.waiting:
         parts.append("Start when you are ready.")

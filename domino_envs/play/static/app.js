@@ -7,6 +7,7 @@ const element = id => document.getElementById(id);
 const board = element("board");
 const narrow = matchMedia("(max-width: 699px)");
 const dark = matchMedia("(prefers-color-scheme: dark)");
+const hasty = matchMedia("(prefers-reduced-motion: reduce)");
 const PAUSE = 350; // ms before the opponent moves, so that one sees one's own move
 const KEY = "domino_envs.game";
 
@@ -98,7 +99,7 @@ function show(next) {
   tick();
   if (!past && view.turn === "opponent") {
     const mine = game;
-    setTimeout(() => mine === game && ask("reply", { document: view.document }), PAUSE);
+    setTimeout(() => mine === game && ask("reply", { document: view.document }), hasty.matches ? 0 : PAUSE);
   }
 }
 
