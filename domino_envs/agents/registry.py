@@ -39,12 +39,25 @@ AGENT_KINDS: dict[str, AgentKind] = {
     ),
     "random": AgentKind("random", "a uniformly random legal action", "random_agent:RandomAgent"),
     "greedy": AgentKind("greedy", "takes a win, denies one, else follows a rule of thumb", "greedy:GreedyAgent"),
+    "search": AgentKind(
+        "search:N or search:Nms",
+        "tree search, N simulations or milliseconds a move",
+        "search:SearchAgent",
+        takes_argument=True,
+    ),
+    "endgame": AgentKind(
+        "endgame", "as greedy, and exactly towards the end (Domaster, Five Bridges)", "endgame:EndgameAgent"
+    ),
     "perfect": AgentKind("perfect", "a best move, by exact solution (Mate)", "perfect:PerfectAgent"),
 }
 
 
 def make_agent(
-    spec: str | Path | Agent | SavedPolicy | Callable[..., Any], game: Game, *, seed: int | None = None, mode: str = "sample"
+    spec: str | Path | Agent | SavedPolicy | Callable[..., Any],
+    game: Game,
+    *,
+    seed: int | None = None,
+    mode: str = "sample",
 ) -> Agent:
     """Return the agent that ``spec`` means.
 

@@ -14,6 +14,7 @@ from .registry import LOSES, WINS, Skills, add_skills
 
 __all__ = ["finishing_slots", "playable_slots"]
 
+_SLOPE, _LIMIT = 0.06, 0.95  # of the estimate by mobility; found by trial
 _NO_PIP = PIPS  # of an empty column
 
 
@@ -59,6 +60,37 @@ def _mobility(state: Any, seat: int) -> int:
 
 
 @kernel
+def _foretell(state: Any) -> int:
+    """Return 1 if the mover can finish a chain, -1 if, since nothing prevents it, the other can in its next move."""
+    open_pips = int64(0)
+    for chain in range(state["chains"]):
+        left, right = state["grown"][chain, 0], state["grown"][chain, 1]
+        if left + right == 2 * REACH - 1:
+            open_pips |= int64(1) << int64(state["ends"][chain, 1 if left == REACH else 0])
+    if open_pips == 0:
+        return 0
+    mover = int64(state["mover"])
+    for player in range(2):
+        seat = mover if player == 0 else 1 - mover
+        for column in range(COLUMNS):
+            left = state["left"][seat, column]
+            if left:
+                tile = state["columns"][seat, column, left - 1]
+                if (open_pips >> int64(LOW[tile]) | open_pips >> int64(HIGH[tile])) & 1:
+                    return 1 - 2 * player
+    return 0
+
+
+@kernel
+def _assess(state: Any) -> float:
+    sign = _foretell(state)
+    if sign:
+        return sign
+    mover = int64(state["mover"])
+    return min(max(_SLOPE * (_mobility(state, mover) - _mobility(state, 1 - mover)), -_LIMIT), _LIMIT)
+
+
+@kernel
 def _has_safe_reply(state: Any, replies: Any, spare: Any) -> bool:
     """Whether the mover has a move after which the other cannot win at once."""
     for i in range(moves(state, replies)):
@@ -90,7 +122,7 @@ def _rate(state: Any, actions: Any, count: int, ratings: Any, spare: Any) -> Non
 
 @kernel
 def _rollout(state: Any, rngs: Any, lane: int, actions: Any) -> None:
-    """Play uniformly random moves; of the record only what tells the result is kept."""
+    """Finish a chain where possible, else play a random move; of the record only what tells the result is kept."""
     lows, highs = np.empty(2 * COLUMNS, dtype=np.int64), np.empty(2 * COLUMNS, dtype=np.int64)  # playable tiles
     slots = np.empty(PIPS + 1, dtype=np.int64)  # open to each pip, new chain included
     ends, grown = np.empty(2 * CHAINS, dtype=np.int64), np.empty(2 * CHAINS, dtype=np.int64)
@@ -107,13 +139,20 @@ def _rollout(state: Any, rngs: Any, lane: int, actions: Any) -> None:
     slots[_NO_PIP] = 0
     for slot in range(2 * CHAINS):
         ends[slot], grown[slot] = state["ends"][slot >> 1, slot & 1], state["grown"][slot >> 1, slot & 1]
+    finishing = finishing_slots(state)
     mover = int64(state["mover"])
     passed = state["passed"] != 0
     while True:
         first = mover * COLUMNS
         total = int64(0)
+        anywhere = int64(0)
         for i in range(first, first + COLUMNS):
-            total += bit_count(slots[lows[i]] | slots[highs[i]])
+            bits = slots[lows[i]] | slots[highs[i]]
+            anywhere |= bits
+            total += bit_count(bits)
+        if anywhere & finishing:
+            finish_deal(state, mover, 1)
+            return
         if total == 0:
             if passed:
                 finish_deal(state, NOBODY, 0)
@@ -156,10 +195,9 @@ def _rollout(state: Any, rngs: Any, lane: int, actions: Any) -> None:
             slots[pip] &= ~bit
             if grown[slot] < REACH:
                 slots[free] |= bit
-            elif grown[slot ^ 1] == REACH:
-                finish_deal(state, mover, 1)
-                return
+            if grown[slot] + grown[slot ^ 1] == 2 * REACH - 1:
+                finishing |= bit if grown[slot] < REACH else int64(1) << (slot ^ 1)
         mover = 1 - mover
 
 
-add_skills(STATE, Skills(rate=_rate, rollout=_rollout))
+add_skills(STATE, Skills(rate=_rate, rollout=_rollout, assess=_assess))

@@ -17,7 +17,7 @@ from ...bits import random_below
 from ...games.kernels import moves, play
 from ...jit import int64, kernel
 
-__all__ = ["LOSES", "WINS", "Skills", "add_skills", "has_skill", "rate", "resample", "rollout"]
+__all__ = ["LOSES", "WINS", "Skills", "add_skills", "assess", "has_skill", "rate", "resample", "rollout"]
 
 #: Ratings of an action that wins the deal at once, and of one that lets the opponent do so.
 WINS, LOSES = 1e6, -1e6
@@ -32,13 +32,16 @@ class Skills:
             mover, higher is better: :data:`WINS` plus something for one that wins the deal at once, :data:`LOSES` plus
             something for one that lets the opponent do so. It may use nothing that the mover cannot know. ``spare``
             are two more records to try moves on.
-        rollout: ``(state, rngs, lane, actions)``: play the deal to its end, uniformly random but quickly.
+        rollout: ``(state, rngs, lane, actions)``: play the deal to its end, quickly: at random, but taking a win at once.
+        assess: ``(state) -> estimate``: what the running deal is likely to bring the mover, from -1 to 1, at little cost;
+            exactly 1 or -1 only where that is certain. Not for games in which the points of a deal differ.
         resample: ``(state, seat, rngs, lane)``: replace what the seat cannot know by a random choice of what it may
             be. Games of perfect information do not need it.
     """
 
     rate: Callable[..., Any] | None = None
     rollout: Callable[..., Any] | None = None
+    assess: Callable[..., Any] | None = None
     resample: Callable[..., Any] | None = None
 
 
@@ -95,15 +98,21 @@ def _rollout_any(state: Any, rngs: Any, lane: int, actions: Any) -> None:
 
 
 @kernel
+def _assess_nothing(state: Any) -> float:
+    return 0.0
+
+
+@kernel
 def _resample_nothing(state: Any, seat: int, rngs: Any, lane: int) -> None:
     pass
 
 
-_FALLBACKS = {"rate": _rate_any, "rollout": _rollout_any, "resample": _resample_nothing}
+_FALLBACKS: dict[str, Callable[..., Any]] = {"rate": _rate_any, "rollout": _rollout_any, "assess": _assess_nothing, "resample": _resample_nothing}
 
 
 def _skill(skills: Skills | None, name: str) -> Callable[..., Any]:
-    return getattr(skills, name, None) or _FALLBACKS[name]
+    chosen: Callable[..., Any] | None = getattr(skills, name, None)
+    return chosen or _FALLBACKS[name]
 
 
 def rate(state: Any, actions: Any, count: int, ratings: Any, spare: Any) -> None:
@@ -114,6 +123,11 @@ def rate(state: Any, actions: Any, count: int, ratings: Any, spare: Any) -> None
 def rollout(state: Any, rngs: Any, lane: int, actions: Any) -> None:
     """Play the deal to its end at random."""
     _skill(_BY_DTYPE.get(state.dtype), "rollout")(state, rngs, lane, actions)
+
+
+def assess(state: Any) -> float:
+    """Estimate the deal's result for the mover."""
+    return float(_skill(_BY_DTYPE.get(state.dtype), "assess")(state))
 
 
 def resample(state: Any, seat: int, rngs: Any, lane: int) -> None:
@@ -134,6 +148,12 @@ def _rate(state, actions, count, ratings, spare):  # type: ignore[no-untyped-def
 def _rollout(state, rngs, lane, actions):  # type: ignore[no-untyped-def]
     compiled = _skill(_BY_TYPE.get(state), "rollout")
     return lambda state, rngs, lane, actions: compiled(state, rngs, lane, actions)
+
+
+@overload(assess)
+def _assess(state):  # type: ignore[no-untyped-def]
+    compiled = _skill(_BY_TYPE.get(state), "assess")
+    return lambda state: compiled(state)
 
 
 @overload(resample)
