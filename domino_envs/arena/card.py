@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
@@ -15,11 +14,10 @@ from numpy.typing import NDArray
 from .. import __version__
 from ..agents import Agent, make_agent
 from ..agents.best_response import exploitability
-from ..agents.mate_solver import mate_values
 from ..agents.positions import opening_positions, random_positions
 from ..games import Game, get_game
 from .elo import Outcome, Rating, fit_elo
-from .exact import Accuracy, accuracy, decide, decisions_of, views
+from .exact import LATE_TILES, Accuracy, accuracy, decide, decisions_of, exact_values, has_exact_values, views
 from .intervals import Interval, mean_interval
 from .match import Spec, default_episode
 from .protocol import PROTOCOL_VERSION, Protocol, protocol_for
@@ -160,6 +158,8 @@ class Scorecard:
         ]
         if self.exactness is not None:
             parts.append(self._exact_table(self.exactness))
+            if self.game.name != "mate":
+                parts.append(f"Judged are positions with at least {LATE_TILES} tiles in chains; won is 1, lost -1.")
         return "\n\n".join(parts)
 
     @staticmethod
@@ -239,13 +239,8 @@ def _exploitability(agent: Agent, protocol: Protocol) -> dict[str, Interval]:
     return {"first": mean_interval(found.as_first), "second": mean_interval(found.as_second)}
 
 
-#: ``states -> values of their actions``, by game.
-_EXACT: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {"mate": mate_values}
-
-
 def _exactness(game: Game, spec: Spec, agent: Agent, protocol: Protocol, workers: int) -> Exactness | None:
-    solve = _EXACT.get(game.name)
-    if solve is None:
+    if not has_exact_values(game):
         return None
     games = round_robin(
         game,
@@ -256,13 +251,16 @@ def _exactness(game: Game, spec: Spec, agent: Agent, protocol: Protocol, workers
         mode=agent.mode,
         workers=workers,
     ).games
-    states, actions, deals = decisions_of(games)
-    own = accuracy(solve(states), views(game, states)[1], actions, deals)
+    # Of two mirrored games one: without chance in its play, both would be the same.
+    states, actions, deals = decisions_of(games[::2])
+    rows, values = exact_values(game, states)
+    own = accuracy(values, views(game, states[rows])[1], actions[rows], deals[rows])
     states = random_positions(game, protocol.positions, protocol.seed)
+    rows, values = exact_values(game, states)
     agent.reseed(protocol.seed)
-    actions, masks = decide(agent, states)
-    found = accuracy(solve(states), masks, actions)
-    return Exactness(own, found, _exploitability(agent, protocol))
+    actions, masks = decide(agent, states[rows])
+    found = accuracy(values, masks, actions)
+    return Exactness(own, found, _exploitability(agent, protocol) if game.name == "mate" else {})
 
 
 def scorecard(

@@ -2,6 +2,9 @@
 
 A decision counts if it is not trivial: its legal moves differ in value. It *preserves* the value if the chosen move has
 the highest; its *regret* is what it falls short of that.
+
+Values are known everywhere in Mate, in points; and late in a deal of Domaster and Five Bridges, where a win is worth 1
+and a loss -1.
 """
 
 from __future__ import annotations
@@ -15,11 +18,39 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import engine
 from ..agents import Agent
+from ..agents.endgame_solver import UNKNOWN, EndgameSolver, tiles_on_table
+from ..agents.mate_solver import mate_values
 from ..games import Game
 from .intervals import Interval, mean_interval, ratio_interval, wilson_interval
 from .record import GameRecord, replay
 
-__all__ = ["Accuracy", "accuracy", "decide", "decisions_of", "views"]
+__all__ = ["Accuracy", "accuracy", "decide", "decisions_of", "exact_values", "has_exact_values", "views"]
+
+#: Late is with so many tiles in chains (of 55); then a search of a millisecond or so nearly always ends.
+LATE_TILES = 31
+_MOST_NODES = 1_000_000
+
+
+def has_exact_values(game: Game) -> bool:
+    """Return whether some positions of a game have known values."""
+    return game.name in ("mate", "domaster", "five_bridges")
+
+
+def exact_values(game: Game, states: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return which of these positions have known values, as row numbers ``(m,)``, and the values ``(m, actions)``.
+
+    Raises:
+        ValueError: for a game without any (:func:`has_exact_values`).
+    """
+    if game.name == "mate":
+        return np.arange(len(states)), mate_values(states)
+    if not has_exact_values(game):
+        raise ValueError(f"no position of {game.title} has a known value")
+    late = [i for i in range(len(states)) if tiles_on_table(states[i]) >= LATE_TILES]
+    rows = np.array(late, dtype=np.int64)
+    values = EndgameSolver().values(states[rows], _MOST_NODES)
+    solved = (values != UNKNOWN).all(axis=1)
+    return rows[solved], values[solved]
 
 
 @dataclass(frozen=True)

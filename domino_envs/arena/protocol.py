@@ -24,7 +24,7 @@ class Protocol:
         deals: how many deals the agent plays against each, each twice with seats exchanged.
         seed: of these deals.
         self_play_deals: how many deals it plays against itself, where exact values judge its decisions.
-        positions: how many random positions it decides for the same purpose.
+        positions: how many random positions are drawn for the same purpose; in Domaster it decides the late ones.
         response_deals: how many deals the best responses in Mate are computed for.
         speed_positions: how many random positions the time of a move is measured on.
     """
@@ -39,8 +39,8 @@ class Protocol:
 
 
 _PROTOCOLS = {
-    "domaster": Protocol({"random": 0.0, "greedy": 425.0}),
-    "five_bridges": Protocol({"random": 0.0, "greedy": 509.0}),
+    "domaster": Protocol({"random": 0.0, "greedy": 425.0}, positions=10_000),
+    "five_bridges": Protocol({"random": 0.0, "greedy": 509.0}, positions=10_000),
     "mate": Protocol({"random": 0.0, "greedy": 181.0, "perfect": 724.0}),
     "third_level": Protocol({"random": 0.0, "greedy": 143.0}),
 }

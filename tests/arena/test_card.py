@@ -14,7 +14,7 @@ from domino_envs.agents import make_agent
 from domino_envs.agents.mate_solver import mate_values
 from domino_envs.agents.positions import random_positions
 from domino_envs.arena import PROTOCOL_VERSION, Scorecard, round_robin, scorecard
-from domino_envs.arena.exact import accuracy, decide, decisions_of, views
+from domino_envs.arena.exact import LATE_TILES, accuracy, decide, decisions_of, exact_values, views
 from domino_envs.arena.intervals import ratio_interval, wilson_interval
 from domino_envs.arena.protocol import protocol_for
 from domino_envs.games import game_names, get_game
@@ -141,6 +141,29 @@ def test_a_function_gets_a_card_and_equal_cards_repeat() -> None:
     assert cards[0] == cards[1]
     assert cards[0]["agent"] == "lowest"
     assert cards[0]["exact"]["exploitability"]["first"]["value"] > 0  # without chance, so its moves are known
+
+
+def test_endgames_of_domaster_are_judged() -> None:
+    game = get_game("domaster")
+    states = random_positions(game, 300, 3)
+    rows, values = exact_values(game, states)
+    tiles = np.array([int(s["chains"] + s["grown"].sum()) for s in states])
+    assert 20 < len(rows) < 200
+    assert set(rows.tolist()) <= set(np.flatnonzero(tiles >= LATE_TILES).tolist())
+    legal = views(game, states[rows])[1] != 0
+    assert set(np.unique(values[legal]).tolist()) == {-1, 0, 1}
+    card = scorecard("domaster", "greedy", deals=10)
+    assert card.exactness is not None
+    assert card.exactness.random_positions.preserving.value > 0.7
+    assert card.exactness.exploitability == {}
+    assert "positions with at least 31 tiles" in card.table()
+
+
+def test_third_level_has_no_exact_values() -> None:
+    assert scorecard("third_level", "random", deals=2).exactness is None
+    game = get_game("third_level")
+    with pytest.raises(ValueError, match="no position of Third Level has a known value"):
+        exact_values(game, random_positions(game, 1, 0))
 
 
 def test_other_games_and_bad_arguments() -> None:
