@@ -100,9 +100,9 @@ class Arguments:
 
     search_simulations: int | None = None
     """Simulations of the searches whose findings are learned beside the policy gradient; 0 for none."""
-    searched: int = 1024
+    searched: int = 2048
     """Positions of each rollout that are searched."""
-    target_batches: int = 8
+    target_batches: int = 12
     """Minibatches of searched positions after each rollout."""
     target_capacity: int = 100_000
     """Searched positions that are kept."""
@@ -125,13 +125,13 @@ class Arguments:
 #: By game: what Arguments leaves open. Steps are for about three minutes on two cores.
 DEFAULTS: dict[str, dict[str, Any]] = {
     "mate": {
-        "steps": 600_000,
+        "steps": 400_000,
         "reward": "points",
         "lanes": 256,
         "rollout": 32,
         "batch_size": 1024,
         "epochs": 3,
-        "search_simulations": 0,
+        "search_simulations": 2000,
     },
     "domaster": {
         "steps": 300_000,
@@ -152,7 +152,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "search_simulations": 0,
     },
     "third_level": {
-        "steps": 250_000,
+        "steps": 100_000,
         "reward": "win",
         "lanes": 128,
         "rollout": 64,
