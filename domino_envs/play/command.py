@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import argparse
 import socket
+import subprocess
 import sys
 import threading
 import webbrowser
-from collections.abc import Mapping
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
 
 from ..agents import AGENT_KINDS, make_agent
 from ..arena.clock import Clock
 from ..games import SEATS, game_names, get_game
-
-if TYPE_CHECKING:
-    from .session import Server
 
 __all__ = ["add_arguments", "offered_opponents", "run"]
 
@@ -92,16 +90,18 @@ def run(args: argparse.Namespace) -> int:
     return _serve(args)
 
 
-def _warm_up(server: Server, first: str | None) -> None:
-    """Have what the first game needs compiled (once after an installation) while the person still looks around."""
-    from .hints import hint
+@contextmanager
+def _warming_up(first: str | None) -> Iterator[None]:
+    """Have what the games need compiled (once after an installation) while the person still looks around.
 
-    for game in sorted(server.opponents, key=lambda name: name != first):
-        for opponent in server.opponents[game]:
-            with suppress(ValueError, ModuleNotFoundError, OSError):
-                session = server.new(game=game, opponent=opponent, episode="deal", opener="opponent")
-                hint(session.game, session.states, simulations=1)
-                server.reply(session)
+    In a process of its own, which fills the cache on disk: one that is compiling in a thread cannot end cleanly.
+    """
+    command = [sys.executable, "-m", "domino_envs.play.warm_up", *([first] if first else [])]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            yield
+        finally:
+            process.kill()
 
 
 def _serve(args: argparse.Namespace) -> int:
@@ -117,9 +117,7 @@ def _serve(args: argparse.Namespace) -> int:
     defaults: Mapping[str, Any] = {
         key: getattr(args, key) for key in ("game", "opponent", "episode", "seat", "clock") if getattr(args, key)
     }
-    server = Server(load_seal(), opponents)
-    threading.Thread(target=_warm_up, args=(server, args.game), daemon=True).start()
-    app = make_app(server, defaults)
+    app = make_app(Server(load_seal(), opponents), defaults)
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -136,7 +134,8 @@ def _serve(args: argparse.Namespace) -> int:
     if not args.no_browser:
         threading.Timer(0.5, webbrowser.open, [address]).start()
     try:
-        uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off")).run(sockets=[listener])
+        with _warming_up(args.game):
+            uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off")).run(sockets=[listener])
     except KeyboardInterrupt:
         print(file=sys.stderr)
     finally:
