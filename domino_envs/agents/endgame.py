@@ -38,6 +38,10 @@ class EndgameAgent(Agent):
         if game.dtype != STATE:
             raise ValueError(f"'endgame' plays domaster and five_bridges, not {game.name!r}")
         super().__init__(game, seed=seed, mode=mode)
+
+    def reseed(self, seed: int | None) -> None:
+        """Start the random choices anew, and forget what has been solved: it decides how far the nodes go."""
+        super().reseed(seed)
         self._solver = EndgameSolver()
 
     def probabilities(

@@ -254,6 +254,7 @@ class SearchAgent(Agent):
     """
 
     needs_states = True
+    one_at_a_time = True
 
     def __init__(self, game: Game, budget: str, *, seed: int | None = None, mode: str = "sample") -> None:
         match = re.fullmatch(r"(\d+)(ms)?", budget)

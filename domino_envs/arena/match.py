@@ -17,13 +17,14 @@ from ..agents import Agent, make_agent
 from ..batch import BatchGame
 from ..engine import lane_streams, start_episode
 from ..games import SEATS, Game, get_game
+from ..policies import SavedPolicy
 from .clock import Clock, points_on_time
 from .record import FLAG, GameRecord
 
 __all__ = ["Block", "Referee", "Settings", "Spec", "deal_of", "default_episode"]
 
 #: What :func:`domino_envs.agents.make_agent` takes.
-Spec = str | Path | Agent | Callable[..., Any]
+Spec = str | Path | Agent | SavedPolicy | Callable[..., Any]
 
 #: So many deals, each played twice, are side by side when both agents act in batches.
 _DEALS_AT_ONCE = 64

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ..agents import Agent
 from ..games import Game, get_game
+from ..policies import SavedPolicy
 from .clock import Clock
 from .files import append_games, load, ordered_pairs, write_tournament
 from .match import Block, Referee, Settings, Spec, default_episode
@@ -46,8 +47,10 @@ def name_players(specs: Iterable[Spec] | Mapping[str, Spec]) -> dict[str, Spec]:
     for spec in specs:
         if isinstance(spec, (str, Path)):
             name = str(spec)
+        elif isinstance(spec, (Agent, SavedPolicy)):
+            name = spec.name
         else:
-            name = spec.name if isinstance(spec, Agent) else getattr(spec, "__name__", type(spec).__name__)
+            name = getattr(spec, "__name__", type(spec).__name__)
         number, unique = 1, name
         while unique in players:
             number += 1
