@@ -9,7 +9,8 @@ when somebody has won everything, and moves an ordinary rating after some hundre
 
 Intervals: the covariance is the sandwich ``H⁻¹ G H⁻¹`` (Huber 1967; H the information matrix, G the outer products of
 the gradients summed within each deal), so games on the same deal, above all the two of a mirrored pair, may depend on
-each other in any way.
+each other in any way. The added pair counts in G as uncertain by one point: without it there would be no doubt left
+where one player has won everything, or where each has won one game of every deal.
 """
 
 from __future__ import annotations
@@ -147,7 +148,7 @@ def fit_elo(
     free = [i for i in range(len(names)) if i in linked and i not in anchored]
     errors = np.zeros(len(names))
     if free:
-        strengths, errors = _newton(strengths, free, first, second, scores, clusters)
+        strengths, errors = _newton(strengths, free, first, second, scores, clusters, len(virtual))
     reach = normal_quantile(confidence) * errors / _LOGIT
     ratings = []
     for i, name in enumerate(names):
@@ -168,8 +169,9 @@ def _newton(
     second: NDArray[np.int64],
     scores: NDArray[np.float64],
     clusters: NDArray[np.int64],
+    virtual: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the strengths at the maximum, and their standard errors, both in logits."""
+    """Return the strengths at the maximum, and their standard errors, both in logits; the last games are virtual."""
     strengths = strengths.copy()
     size = len(strengths)
     for _ in range(_MOST_STEPS):
@@ -192,6 +194,8 @@ def _newton(
         strengths[free] += step * min(1.0, _LONGEST_STEP / longest)
     else:
         raise ValueError("no ratings fit: the anchors contradict the games by far too much")
+    if virtual:
+        residuals[-virtual:] = 1 / _PRIOR_GAMES  # one point a pair
     gradients = np.zeros((int(clusters.max()) + 1, size))
     np.add.at(gradients, (clusters, first), residuals)
     np.add.at(gradients, (clusters, second), -residuals)

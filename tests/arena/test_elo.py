@@ -41,10 +41,10 @@ def test_two_players_by_hand() -> None:
     found = by_name(fit_elo(outcomes, ["a", "b"], {"b": 0.0}))
     assert found["b"] == Rating("b", 0.0, 0.0, 0.0, fixed=True)
     assert found["a"].elo == pytest.approx(400 * math.log10(76 / 26))
-    # Sandwich by hand: residuals of each game its own cluster, of the prior's pair one.
+    # Sandwich by hand: each game is a cluster of its own, the prior's pair counts as one point.
     share = 76 / 102
     information = 102 * share * (1 - share)
-    outer = 75 * (1 - share) ** 2 + 25 * share**2 + (2 * (0.5 - share)) ** 2
+    outer = 75 * (1 - share) ** 2 + 25 * share**2 + 1
     error = math.sqrt(outer) / information * 400 / math.log(10)
     assert found["a"].high - found["a"].elo == pytest.approx(1.959964 * error, rel=1e-6)
 
@@ -104,6 +104,14 @@ def test_who_wins_everything_has_a_lower_bound_only() -> None:
     loser = by_name(fit_elo([(b, a, s, d) for a, b, s, d in outcomes], ["random", "a"], {"random": 0.0}))["a"]
     assert loser.low == -math.inf
     assert loser.elo == pytest.approx(-found.elo)
+
+
+def test_split_pairs_leave_doubt() -> None:
+    outcomes: list[Outcome] = [("a", "b", float(game % 2), game // 2) for game in range(10)]
+    found = by_name(fit_elo(outcomes, ["a", "b"], {"a": 0.0}))["b"]
+    assert found.elo == pytest.approx(0.0, abs=1e-6)
+    assert 50 < found.high < 200
+    assert found.low == pytest.approx(-found.high)
 
 
 def test_a_bound_may_come_by_way_of_a_third_player() -> None:
