@@ -109,7 +109,7 @@ def _serve(args: argparse.Namespace) -> int:
 
     from .seal import load_seal
     from .server import make_app
-    from .session import Server
+    from .service import Server
 
     opponents = offered_opponents(args.opponent)
     if args.game and args.opponent and args.opponent not in opponents[args.game]:

@@ -21,7 +21,8 @@ from ..games import game_names, get_game
 from .document import Forged
 from .hints import hint
 from .rules import RULES
-from .session import Conflict, Server, Session
+from .service import Server
+from .session import Conflict, Session
 from .views import view_of
 
 __all__ = ["make_app"]

@@ -12,7 +12,8 @@ from ..draw.scene import value_text
 from ..games import SEATS, get_game
 from .hints import hint
 from .seal import Seal
-from .session import Conflict, Server, Session
+from .service import Server
+from .session import Conflict, Session
 
 __all__ = ["play_in_terminal"]
 

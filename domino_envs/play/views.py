@@ -10,7 +10,8 @@ from ..draw.replay import Frame, position_after
 from ..draw.scene import value_text
 from ..games import SEATS
 from .hints import Hint
-from .session import Server, Session
+from .service import Server
+from .session import Session
 
 __all__ = ["view_of"]
 

@@ -10,7 +10,7 @@ import sys
 from .command import offered_opponents
 from .hints import hint
 from .seal import Seal
-from .session import Server
+from .service import Server
 
 __all__ = ["warm_up"]
 

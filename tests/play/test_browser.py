@@ -25,7 +25,7 @@ from domino_envs.games import get_game
 from domino_envs.play.command import offered_opponents
 from domino_envs.play.seal import Seal
 from domino_envs.play.server import make_app
-from domino_envs.play.session import Server
+from domino_envs.play.service import Server
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromium and chromium-driver")

@@ -16,7 +16,7 @@ import pytest
 
 from domino_envs.arena import check_record
 from domino_envs.cli import main
-from domino_envs.play import session
+from domino_envs.play import service
 from domino_envs.play.document import record_of_file
 
 
@@ -82,7 +82,7 @@ def test_a_move_too_late_loses(
     answer: Callable[..., None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = iter(range(0, 100_000, 40))  # each look at the clock is 40 s later
-    server = session.Server
+    server = service.Server
     monkeypatch.setattr(
         "domino_envs.play.terminal.Server", lambda *a, **k: server(*a, now=lambda: float(next(now)), **k)
     )

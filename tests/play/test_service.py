@@ -20,7 +20,8 @@ from domino_envs.games import get_game
 from domino_envs.play.command import offered_opponents
 from domino_envs.play.document import Forged
 from domino_envs.play.seal import Seal, load_seal
-from domino_envs.play.session import Conflict, Server, Session
+from domino_envs.play.service import Server
+from domino_envs.play.session import Conflict, Session
 
 GAMES = ("domaster", "five_bridges", "mate", "third_level")
 OPPONENTS = {name: ["random", "greedy"] for name in GAMES}
