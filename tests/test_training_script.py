@@ -362,12 +362,13 @@ def test_a_policy_of_another_game_is_no_start() -> None:
 
 def test_the_command_line_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_info:
-        train.tyro.cli(train.Arguments, args=["--help"], description=train.__doc__)
+        train.tyro.cli(train.Arguments, args=["--help"], description=train.help_text())
     assert exit_info.value.code == 0
     shown = capsys.readouterr().out
     for field in dataclasses.fields(train.Arguments):
         assert field.name == "game" or train.flag(field.name) in shown, field.name
     assert "python training/train.py mate" in shown
+    assert f"steps {train.DEFAULTS['mate']['steps']}" in shown
     with pytest.raises(SystemExit) as exit_info:
         train.tyro.cli(train.Arguments, args=["chess"])
     assert exit_info.value.code == 2

@@ -85,10 +85,13 @@ class Arguments:
     learning_rate: float = 1e-3
     """At the start; falls linearly to a twentieth."""
     gae_lambda: float = 0.95
+    """How far advantages look ahead: 0 for one ply, 1 for the whole deal."""
     clip: float = 0.2
+    """How far an update may move the probability of a move."""
     entropy: tuple[float, float] = (0.02, 0.003)
     """Entropy coefficient at the start and at the end."""
     value_weight: float = 0.5
+    """Weight of the value's error in the loss."""
     self_play: float = 0.85
     """Share of the games in which the learner plays both seats; the rest are against the pool."""
     past_selves: int = 3
@@ -194,6 +197,15 @@ def problems(args: Arguments) -> Iterator[str]:
             yield f"--sizes must be at least 1, got {name} {size}"
     if (args.lanes or 1) * (args.rollout or 1) < 2:
         yield "--lanes times --rollout must be at least 2"
+
+
+def help_text() -> str:
+    """Return what --help says first: what this script does, and what None stands for."""
+    lines = [
+        f"    {game}: " + ", ".join(f"{name.replace('_', '-')} {value}" for name, value in defaults.items())
+        for game, defaults in DEFAULTS.items()
+    ]
+    return f"{__doc__}\nDefaults that depend on the game:\n\n" + "\n".join(lines)
 
 
 def game_of(args: Arguments) -> Game:
@@ -422,7 +434,7 @@ def main(args: Arguments) -> Path | None:
 
 if __name__ == "__main__":
     try:
-        finished = main(tyro.cli(Arguments, description=__doc__)) is not None
+        finished = main(tyro.cli(Arguments, description=help_text())) is not None
     except (ValueError, OSError) as error:
         sys.exit(f"error: {error}")
     except KeyboardInterrupt:
