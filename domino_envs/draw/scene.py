@@ -278,17 +278,20 @@ class Scene:
             mark=self.view.theme.legal,
         )
 
-    @staticmethod
-    def _chip_width(text: str) -> float:
-        return 6.6 * len(text) + 9
+    @property
+    def _chip_size(self) -> float:
+        return 9.5 if self.view.tall else 11.5
+
+    def _chip_width(self, text: str) -> float:
+        return self._chip_size * (0.575 * len(text) + 0.8)
 
     def _chip(self, x: float, y: float, text: str, best: bool) -> float:
-        theme = self.view.theme
-        width = self._chip_width(text)
+        theme, size = self.view.theme, self._chip_size
+        width, height = self._chip_width(text), 1.5 * size
         x = min(max(x, width / 2 + 2), self.width - width / 2 - 2)
-        box = (x - width / 2, y - 8.5, width, 17.0)
-        self.canvas.rect(box, 8.5, fill=theme.legal if best else theme.chip, stroke=theme.board, stroke_width=1)
-        self.canvas.text(x, y + 4, text, 11.5, theme.chip_ink, bold=best, text_anchor="middle")
+        box = (x - width / 2, y - height / 2, width, height)
+        self.canvas.rect(box, height / 2, fill=theme.legal if best else theme.chip, stroke=theme.board, stroke_width=1)
+        self.canvas.text(x, y + 0.35 * size, text, size, theme.chip_ink, bold=best, text_anchor="middle")
         return width
 
 

@@ -13,6 +13,7 @@ import pytest
 from domino_envs.aec import DominoEnv
 from domino_envs.draw import draw_svg, last_tile
 from domino_envs.draw.drawing import finish, make_scene
+from domino_envs.draw.scene import value_text
 from domino_envs.draw.svg import Canvas
 from domino_envs.draw.theme import DARK, LIGHT
 from domino_envs.draw.third_level import extent
@@ -257,3 +258,10 @@ def test_every_game_has_a_drawing() -> None:
     for name in GAMES:
         env = next(random_game(name, 1))
         assert "<circle" in draw_svg(env.game, env.position)  # the plain text has none
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.314, "+0.31"), (-0.002, "0.00"), (0.0, "0.00"), (-1.0, "-1.00"), (-0.1, "-0.10")]
+)
+def test_a_value_that_rounds_to_zero_has_no_sign(value: float, text: str) -> None:
+    assert value_text("{:+.2f}", value) == text
