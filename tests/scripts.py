@@ -38,5 +38,9 @@ def small_run(game: str = "mate", **changes: Any) -> dict[str, Any]:
         "evaluations": 3,
         "evaluation_deals": 4,
         "final_deals": 6,
+        "search_simulations": 20 if game != "third_level" else 0,  # what is hidden there cannot be searched
+        "searched": 16,
+        "target_batches": 2,
+        "target_capacity": 64,
         **changes,
     }
