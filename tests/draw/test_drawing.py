@@ -144,7 +144,7 @@ def test_each_legal_move_can_be_clicked(name: str) -> None:
 @pytest.mark.parametrize("name", ["domaster", "five_bridges", "third_level"])
 def test_a_tile_comes_to_lie_where_the_move_showed_it(name: str) -> None:
     tiles = 0
-    for seed in range(6):
+    for seed in range(3):
         envs = list(map(DominoEnv.clone, random_game(name, seed)))
         kept = extent([env.position for env in envs]) if name == "third_level" else None
         for before, after in pairwise(envs):
@@ -158,7 +158,7 @@ def test_a_tile_comes_to_lie_where_the_move_showed_it(name: str) -> None:
                     drawn = "".join(make_scene(after.game, after.position, extent=kept).canvas.parts)
                     assert "".join(canvas.parts) in drawn
                     tiles += 1
-    assert tiles > 60
+    assert tiles > 30
 
 
 def test_mate_touches_half_by_half_in_two_rows() -> None:
