@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
 from . import engine
-from .draw.window import Window
+from .aec_rendering import RENDER_MODES, Rendering
 from .engine import play_and_look
 from .games import SEATS, Game
 
 __all__ = ["REWARDS", "DominoEnv", "IllegalAction", "opener_seat"]
 
 REWARDS = ("win", "points")
-RENDER_MODES = ("ansi", "human", "rgb_array")
 _AFTER_RESET = frozenset(
     {"agents", "agent_selection", "rewards", "terminations", "truncations", "infos", "_cumulative_rewards"}
 )
@@ -59,7 +58,7 @@ class IllegalAction(ValueError):
         return IllegalAction, (self.action, *self.args)
 
 
-class DominoEnv(AECEnv[str, Observation, int]):
+class DominoEnv(Rendering, AECEnv[str, Observation, int]):
     """A game as a PettingZoo AEC environment.
 
     The observation of an agent is a dict: ``"observation"``, ``int8 (game.layout.size,)``, which
@@ -93,7 +92,6 @@ class DominoEnv(AECEnv[str, Observation, int]):
             raise ValueError(f"render_mode must be one of {', '.join(map(repr, RENDER_MODES))}, got {render_mode!r}")
         self.reward = reward
         self.render_mode = render_mode
-        self._window = Window()
         self.metadata = {
             "name": f"{game.name}_v0",
             "render_modes": list(RENDER_MODES),
@@ -376,59 +374,6 @@ class DominoEnv(AECEnv[str, Observation, int]):
         """The draw orders used so far in this episode."""
         used: list[list[int]] = self._orders[0, : int(self._states["shuffles"][0])].tolist()
         return used
-
-    def render(self) -> str | NDArray[np.uint8] | None:
-        """Return the position as text (``"ansi"``) or pixels (``"rgb_array"``), or show it in a window (``"human"``).
-
-        Pixels are ``uint8 (height, width, 3)``, of one size throughout.
-
-        Raises:
-            gymnasium.error.ResetNeeded: before ``reset()``.
-            ValueError: without a render mode.
-            ModuleNotFoundError: if a picture or a window is asked for without the extra ``draw``.
-        """
-        if "agents" not in self.__dict__:
-            raise ResetNeeded("render() before reset(): call reset() first")
-        if self.render_mode is None:
-            raise ValueError(f"render() needs a render_mode, one of {', '.join(map(repr, RENDER_MODES))}")
-        if self.render_mode == "ansi":
-            return self.game.text(self._states[0])
-        pixels = self._pixels()
-        if self.render_mode == "rgb_array":
-            return pixels
-        self._window.show(pixels, self.game.title, self.metadata["render_fps"])
-        return None
-
-    def _pixels(self) -> NDArray[np.uint8]:
-        from .draw import rgb_array
-
-        return rgb_array(self.svg())
-
-    def svg(self, seat: int | None = None, **drawing: Any) -> str:
-        """Return the position as an SVG picture.
-
-        Args:
-            seat: whose eyes see it; None shows hidden tiles too.
-            drawing: what else :func:`~domino_envs.draw.draw_svg` takes (``theme``, ``legal``, ``values`` ...).
-
-        Raises:
-            gymnasium.error.ResetNeeded: before ``reset()``.
-        """
-        from .draw import draw_svg
-
-        if "agents" not in self.__dict__:
-            raise ResetNeeded("svg() before reset(): call reset() first")
-        # Once both agents have taken their last step, None, there are no infos left.
-        drawing.setdefault("last", next((info["move"] for info in self.infos.values()), None))
-        return draw_svg(self.game, self._states, seat=seat, **drawing)
-
-    def _repr_svg_(self) -> str | None:
-        """The position as notebooks show it."""
-        return self.svg() if "agents" in self.__dict__ else None
-
-    def close(self) -> None:
-        """Close the window, if there is one."""
-        self._window.close()
 
     def clone(self) -> DominoEnv:
         """Return an independent copy in the same position, random generator included."""

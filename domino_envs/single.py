@@ -12,7 +12,8 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from .aec import RENDER_MODES, DominoEnv, IllegalAction
+from .aec import DominoEnv, IllegalAction
+from .aec_rendering import RENDER_MODES
 from .agents import Agent, make_agent
 from .games import SEATS, Game, get_game
 
