@@ -43,6 +43,7 @@ COMMANDS: dict[str, Command] = {
     "arena": Command("let agents play each other and rate them", "domino_envs.commands.arena"),
     "scorecard": Command("measure one agent by a fixed protocol", "domino_envs.commands.scorecard"),
     "policies": Command("list the saved policies", "domino_envs.commands.policies"),
+    "bench": Command("measure how fast the environments are, beside their peers", "domino_envs.commands.bench"),
 }
 
 _USAGE_ERROR = 2
