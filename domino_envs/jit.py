@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -92,8 +93,20 @@ def _outside_kernels(function: Any, signature: Any) -> list[Any]:
     return found
 
 
+_announced = False
+
+
+def _announce() -> None:
+    """Tell a person who waits, once in a process, that the next process will find on the disk what is compiled now."""
+    global _announced
+    watched = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+    if watched and not _announced:
+        _announced = True
+        print(f"domino_envs: compiling, once: some 10 seconds a game, kept in {_CACHE_DIRECTORY}", file=sys.stderr)
+
+
 def _guard_cache(compiled: Any) -> None:
-    """Key the cache by kernels from outside of the package too, and let one process at a time add to it.
+    """Key the cache by kernels from outside of the package too, let one process at a time add to it, and say so.
 
     Numba reads the index, picks a file name and writes both without a lock: two processes that compile one function
     for two games at once could leave an entry that points at the other's machine code.
@@ -113,7 +126,10 @@ def _guard_cache(compiled: Any) -> None:
         return (*key, outside) if outside else key
 
     def guarded_load(signature: Any, target_context: Any) -> Any:
-        return None if key_of_outside(signature) is None else load(signature, target_context)
+        found = None if key_of_outside(signature) is None else load(signature, target_context)
+        if found is None:
+            _announce()
+        return found
 
     def guarded_save(signature: Any, data: Any) -> None:
         if key_of_outside(signature) is None:
