@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -75,3 +76,22 @@ def test_the_second_process_compiles_nothing_and_plays_the_same() -> None:
     assert second["hits"] > 10
     assert second["found"] == first["found"]
     assert {path.name for path in cache_directory().rglob("*") if path.suffix in (".nbi", ".nbc")} == files
+
+
+@pytest.mark.skipif(JIT_DISABLED or not hasattr(os, "openpty"), reason="nothing is compiled, or no terminal to be had")
+def test_who_waits_at_a_terminal_is_told_once(tmp_path: Path) -> None:
+    def shown(folder: str) -> str:
+        ours, its = os.openpty()
+        script = "from domino_envs.engine import lane_streams; lane_streams(1, 2); lane_streams(1, 3)"
+        environment = {**os.environ, "DOMINO_ENVS_CACHE_DIR": folder}
+        subprocess.run([sys.executable, "-c", script], env=environment, stderr=its, check=True)
+        os.write(its, b"end\n")
+        text = os.read(ours, 10_000).decode()
+        os.close(its)
+        os.close(ours)
+        return text
+
+    first = shown(str(tmp_path))
+    assert first.count("domino_envs: compiling, once") == 1
+    assert str(tmp_path) in first
+    assert shown(str(tmp_path)) == "end\r\n"
