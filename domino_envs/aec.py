@@ -18,7 +18,7 @@ from pettingzoo import AECEnv
 from . import engine
 from .aec_rendering import RENDER_MODES, Rendering
 from .engine import play_and_look
-from .games import SEATS, Game
+from .games import SEATS, Game, as_game
 
 __all__ = ["REWARDS", "DominoEnv", "IllegalAction", "opener_seat"]
 
@@ -71,7 +71,7 @@ class DominoEnv(Rendering, AECEnv[str, Observation, int]):
     mover.
 
     Args:
-        game: the table of the game.
+        game: a name, or the table of a game.
         episode: a key of ``game.episodes``; None for the default, the whole game.
         reward: ``"win"`` (+1, -1 or 0 once, at the episode's end) or ``"points"`` (each deal's points when it ends,
             zero-sum).
@@ -80,10 +80,10 @@ class DominoEnv(Rendering, AECEnv[str, Observation, int]):
     """
 
     def __init__(
-        self, game: Game, *, episode: str | None = None, reward: str = "win", render_mode: str | None = None
+        self, game: str | Game, *, episode: str | None = None, reward: str = "win", render_mode: str | None = None
     ) -> None:
         super().__init__()
-        self.game = game
+        self.game = game = as_game(game)
         self.episode = next(iter(game.episodes)) if episode is None else episode
         self._template = game.start_record(self.episode)
         if reward not in REWARDS:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import batch_kernels, engine
 from .aec import REWARDS, opener_seat
-from .games import SEATS, Game
+from .games import SEATS, Game, as_game
 
 __all__ = ["BatchGame"]
 
@@ -37,7 +37,7 @@ class BatchGame:
         states: the positions' records, ``(num_lanes,)``.
 
     Args:
-        game: the table of the game.
+        game: a name, or the table of a game.
         num_lanes: number of games, at least 1.
         episode: a key of ``game.episodes``; None for the whole game.
         reward: ``"win"`` or ``"points"``, as in :class:`domino_envs.aec.DominoEnv`.
@@ -54,7 +54,7 @@ class BatchGame:
 
     def __init__(
         self,
-        game: Game,
+        game: str | Game,
         num_lanes: int,
         *,
         episode: str | None = None,
@@ -69,7 +69,7 @@ class BatchGame:
             raise ValueError(f"threads must be at least 1, got {threads}")
         if reward not in REWARDS:
             raise ValueError(f"reward must be one of {', '.join(map(repr, REWARDS))}, got {reward!r}")
-        self.game = game
+        self.game = game = as_game(game)
         self.num_lanes = num_lanes
         self.episode = next(iter(game.episodes)) if episode is None else episode
         self.reward = reward

@@ -14,7 +14,7 @@ from .batch import BatchGame
 from .batch_kernels import first_illegal
 from .bits import random_below
 from .engine import lane_streams
-from .games import SEATS, Game
+from .games import SEATS, Game, as_game
 from .jit import int64, kernel
 
 __all__ = ["SELF_PLAY", "BatchSinglePlayer", "OpponentSpec"]
@@ -62,7 +62,7 @@ class BatchSinglePlayer:
         opponent_of: index into the pool by lane, ``int64 (num_lanes,)``, drawn anew for each episode.
 
     Args:
-        game: the table of the game.
+        game: a name, or the table of a game.
         num_lanes: number of games.
         opponent: what :func:`~domino_envs.agents.make_agent` takes, or a list of such as a pool, which may hold
             ``"self"``.
@@ -77,7 +77,7 @@ class BatchSinglePlayer:
 
     def __init__(
         self,
-        game: Game,
+        game: str | Game,
         num_lanes: int,
         *,
         opponent: OpponentSpec | Sequence[OpponentSpec] = "random",
@@ -91,7 +91,7 @@ class BatchSinglePlayer:
     ) -> None:
         if seat not in ("random", *SEATS):
             raise ValueError(f"seat must be one of 'random', {', '.join(map(repr, SEATS))}, got {seat!r}")
-        self.game = game
+        self.game = game = as_game(game)
         self.num_lanes = num_lanes
         self._fixed_seat = RANDOM_SEAT if seat == "random" else SEATS.index(seat)
         pool: list[Any] = list(opponent) if isinstance(opponent, (list, tuple)) else [opponent]

@@ -42,6 +42,7 @@ COMMANDS: dict[str, Command] = {
     "watch": Command("see two agents play, or a recorded game", "domino_envs.draw.watch", "draw"),
     "arena": Command("let agents play each other and rate them", "domino_envs.commands.arena"),
     "scorecard": Command("measure one agent by a fixed protocol", "domino_envs.commands.scorecard"),
+    "agents": Command("list the kinds of agents", "domino_envs.commands.agents"),
     "policies": Command("list the saved policies", "domino_envs.commands.policies"),
     "bench": Command("measure how fast the environments are, beside their peers", "domino_envs.commands.bench"),
 }

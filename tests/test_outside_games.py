@@ -6,11 +6,16 @@ import os
 import subprocess
 import sys
 import types
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from domino_envs.aec import DominoEnv
+from domino_envs.agents import make_agent
+from domino_envs.batch import BatchGame
 from domino_envs.fingerprint import defined_here, fingerprint
 from domino_envs.games import Game, add_game, game_names, get_game
 from domino_envs.games.kernels import Kernels, observe, record_dtype, register
@@ -187,3 +192,24 @@ def test_a_game_added_again_replaces_the_former(monkeypatch: pytest.MonkeyPatch)
     assert get_game("a_game_of_this_test").title == "second"
     with pytest.raises(ValueError, match="'mate' already"):
         add_game("mate", lambda: game("third"))
+
+
+def test_a_position_out_of_its_array_is_a_clear_error() -> None:
+    table = get_game("mate")
+    states = np.repeat(table.start_record("deal"), 1)
+    with pytest.raises(ValueError, match=r"no game has records of dtype int8: positions are arrays of records"):
+        table.legal_actions(states[0])
+
+
+@pytest.mark.parametrize(
+    "make", [DominoEnv, lambda game: BatchGame(game, 2), lambda game: make_agent("random", game)], ids=str
+)
+def test_a_game_can_be_named_wherever_its_table_is_taken(make: Callable[..., Any]) -> None:
+    assert make("mate").game is make(get_game("mate")).game is get_game("mate")
+    with pytest.raises(ValueError, match="unknown game 'chess', expected one of 'domaster'"):
+        make("chess")
+
+
+def test_a_parameter_that_a_game_does_not_have() -> None:
+    with pytest.raises(TypeError, match=r"the game 'mate' got an unexpected keyword argument 'hand_size'"):
+        get_game("mate", {"hand_size": 3})

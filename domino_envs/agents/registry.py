@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ..games import Game
+from ..games import Game, as_game
 from ..policies import SavedPolicy, is_policy_path
 from .base import Agent, CallableAgent
 
@@ -54,7 +54,7 @@ AGENT_KINDS: dict[str, AgentKind] = {
 
 def make_agent(
     spec: str | Path | Agent | SavedPolicy | Callable[..., Any],
-    game: Game,
+    game: str | Game,
     *,
     seed: int | None = None,
     mode: str = "sample",
@@ -64,7 +64,7 @@ def make_agent(
     Args:
         spec: a name as ``domino-envs agents`` lists them, the path of a saved policy or a loaded one, a function
             ``(observation, action_mask) -> action``, or an agent (returned as it is).
-        game: the game to play.
+        game: a name, or the table of the game to play.
         seed: decides the agent's random choices.
         mode: ``"sample"`` or ``"best"``.
 
@@ -72,6 +72,7 @@ def make_agent(
         ValueError: for an unknown name or a malformed argument, an agent of another game, or a game that this kind
             cannot play.
     """
+    game = as_game(game)
     if isinstance(spec, Agent):
         if spec.game is not game:
             raise ValueError(f"the agent {spec.name} plays {spec.game}, not {game}")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import domaster, mate, third_level
 from .game import SEATS, Game
 
-__all__ = ["SEATS", "Game", "add_game", "game_names", "get_game"]
+__all__ = ["SEATS", "Game", "add_game", "as_game", "game_names", "get_game"]
 
 _MAKERS: dict[str, Callable[..., Game]] = {
     "domaster": domaster.make_domaster,
@@ -43,6 +44,10 @@ def add_game(name: str, maker: Callable[..., Game]) -> None:
 def _table(name: str, parameters: tuple[tuple[str, Any], ...]) -> Game:
     key = name, parameters
     if key not in _TABLES:
+        try:
+            inspect.signature(_MAKERS[name]).bind(**dict(parameters))
+        except TypeError as error:
+            raise TypeError(f"the game {name!r} {error}") from None
         game = _MAKERS[name](**dict(parameters))
         full = tuple(sorted(game.parameters.items()))
         # One object, whether defaults are given or not.
@@ -60,3 +65,12 @@ def get_game(name: str, parameters: Mapping[str, Any] | None = None) -> Game:
     if name not in _MAKERS:
         raise ValueError(f"unknown game {name!r}, expected one of {', '.join(map(repr, _MAKERS))}")
     return _table(name, tuple(sorted((parameters or {}).items())))
+
+
+def as_game(game: str | Game) -> Game:
+    """Return the table that is meant: a table as it is, or that of the name, with default parameters.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    return game if isinstance(game, Game) else get_game(game)

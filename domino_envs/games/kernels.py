@@ -65,7 +65,14 @@ class Kernels:
     reveal: Callable[..., Any]
 
 
-_BY_DTYPE: dict[Any, Kernels] = {}
+class _ByDtype(dict[Any, Kernels]):
+    def __missing__(self, dtype: Any) -> Kernels:
+        raise ValueError(
+            f"no game has records of dtype {dtype}: positions are arrays of records, shape (n,), not single"
+        )
+
+
+_BY_DTYPE = _ByDtype()
 _BY_TYPE: dict[Any, Kernels] = {}
 
 
