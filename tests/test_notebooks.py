@@ -83,4 +83,5 @@ def test_it_runs_from_top_to_bottom(name: str, tmp_path: Path) -> None:
     )
     client.execute()
     printed = "".join(output.text for output in outputs(notebook) if output.get("name") == "stderr")
-    assert printed == ""
+    # With an empty cache a notebook says that it compiles.
+    assert [line for line in printed.splitlines() if not line.startswith("domino_envs: compiling")] == []

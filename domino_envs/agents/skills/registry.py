@@ -15,7 +15,7 @@ from numba.extending import overload
 
 from ...bits import random_below
 from ...games.kernels import moves, play
-from ...jit import int64, kernel
+from ...jit import depends_on, int64, kernel
 
 __all__ = ["LOSES", "WINS", "Skills", "add_skills", "assess", "has_skill", "rate", "resample", "rollout"]
 
@@ -52,7 +52,9 @@ _BY_TYPE: dict[Any, Skills] = {}
 def add_skills(dtype: Any, skills: Skills) -> None:
     """Make agents use these kernels for records of this dtype; before anything is compiled for it."""
     _BY_DTYPE[dtype] = skills
-    _BY_TYPE[numba.from_dtype(dtype)] = skills
+    record_type = numba.from_dtype(dtype)
+    _BY_TYPE[record_type] = skills
+    depends_on(record_type, filter(None, vars(skills).values()))
 
 
 def has_skill(dtype: Any, name: str) -> bool:
@@ -107,7 +109,12 @@ def _resample_nothing(state: Any, seat: int, rngs: Any, lane: int) -> None:
     pass
 
 
-_FALLBACKS: dict[str, Callable[..., Any]] = {"rate": _rate_any, "rollout": _rollout_any, "assess": _assess_nothing, "resample": _resample_nothing}
+_FALLBACKS: dict[str, Callable[..., Any]] = {
+    "rate": _rate_any,
+    "rollout": _rollout_any,
+    "assess": _assess_nothing,
+    "resample": _resample_nothing,
+}
 
 
 def _skill(skills: Skills | None, name: str) -> Callable[..., Any]:
