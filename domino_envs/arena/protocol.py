@@ -39,9 +39,21 @@ class Protocol:
 
 
 _PROTOCOLS = {
-    "domaster": Protocol({"random": 0.0, "greedy": 425.0}, positions=10_000),
+    "domaster": Protocol(
+        {"random": 0.0, "greedy": 453.0, "search:100": 735.0, "search:1000": 864.0, "search:10000": 1087.0},
+        positions=10_000,
+    ),
     "five_bridges": Protocol({"random": 0.0, "greedy": 509.0}, positions=10_000),
-    "mate": Protocol({"random": 0.0, "greedy": 181.0, "perfect": 724.0}),
+    "mate": Protocol(
+        {
+            "random": 0.0,
+            "greedy": 180.0,
+            "search:100": 465.0,
+            "search:1000": 615.0,
+            "search:10000": 672.0,
+            "perfect": 685.0,
+        }
+    ),
     "third_level": Protocol({"random": 0.0, "greedy": 143.0}),
 }
 
