@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from domino_envs import cli
+from domino_envs.agents import AGENT_KINDS
 from domino_envs.games import get_game
 from playing import GAMES
 
@@ -97,6 +98,11 @@ def test_snippets_of_a_page_run_one_after_the_other(page: Path, tmp_path: Path) 
     )
     assert done.returncode == 0, done.stderr
     assert "Warning" not in done.stderr
+
+
+def test_the_guide_to_opponents_names_every_kind_of_agent() -> None:
+    text = (DOCS / "guides" / "opponents.md").read_text(encoding="utf-8")
+    assert {re.split(r"\W", name)[0] for name in re.findall(r"`\"([^`]+)\"`", text)} >= set(AGENT_KINDS)
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if snippets(page, "console")], ids=lambda page: page.stem)
