@@ -1,7 +1,7 @@
 """Train with Ray RLlib instead: PPO on the PettingZoo environment, one network for both seats; saved as a policy.
 
     pip install ".[train]" "ray[rllib]"       # without -c constraints.txt: RLlib wants an older gymnasium
-    python training/rllib_train.py mate --iterations 20
+    python training/rllib_train.py mate
 
 It shows how the environments, the networks and the saved policies go together with another library. train.py is the
 faster way: it steps many games at once, and learns from both seats with one value function.
@@ -50,9 +50,9 @@ class Arguments:
 
     game: tyro.conf.Positional[Literal["domaster", "five_bridges", "mate", "third_level"]]
     """Which game."""
-    iterations: int = 20
+    iterations: int = 10
     """Rounds of collecting and learning."""
-    plies: int = 4000
+    plies: int = 2000
     """Plies collected in each."""
     learning_rate: float = 1e-3
     seed: int = 0
