@@ -202,7 +202,9 @@ def test_a_position_out_of_its_array_is_a_clear_error() -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [DominoEnv, lambda game: BatchGame(game, 2), lambda game: make_agent("random", game)], ids=str
+    "make",
+    [DominoEnv, lambda game: BatchGame(game, 2), lambda game: make_agent("random", game)],
+    ids=["env", "batch", "agent"],
 )
 def test_a_game_can_be_named_wherever_its_table_is_taken(make: Callable[..., Any]) -> None:
     assert make("mate").game is make(get_game("mate")).game is get_game("mate")
