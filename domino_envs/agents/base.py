@@ -87,7 +87,7 @@ class Agent(ABC):
         """
         raise NotImplementedError(f"{self.name} cannot tell its probabilities")
 
-    def choose(self, probabilities: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
+    def choose(self, probabilities: NDArray[Any]) -> NDArray[np.int64]:
         """Return an action for each row of weights ``(n, actions)``: drawn, or in mode ``"best"`` the first largest."""
         if self.mode == "best":
             return probabilities.argmax(axis=1)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from ..games import Game
 from ..games.domaster import STATE
 from .base import Agent
-from .endgame_solver import UNKNOWN, EndgameSolver, tiles_on_table
+from .endgame_position import tiles_on_table
+from .endgame_solver import UNKNOWN, EndgameSolver
 from .greedy import best_rated
 
 __all__ = ["MAX_NODES", "SOLVED_FROM", "EndgameAgent"]

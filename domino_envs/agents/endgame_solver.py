@@ -14,172 +14,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bits import bit_count, mix_uint64, trailing_zeros
-from ..games.domaster import CHAINS, COLUMNS, HIGH, LOW, NEW_CHAIN, PASS, PIPS, REACH, ROWS, SLOTS, STATE
+from ..bits import bit_count, trailing_zeros
+from ..games.domaster import CHAINS, COLUMNS, NEW_CHAIN, PASS, REACH, ROWS, SLOTS, STATE
 from ..games.kernels import moves, play
 from ..jit import int64, kernel
+from .endgame_position import (
+    COLUMN,
+    FRAME,
+    ONE_LEFT,
+    apply,
+    decisive_pip,
+    load,
+    open_slots,
+    playable_pips,
+    tiles_on_table,
+)
 
 __all__ = ["NO_VALUE", "UNKNOWN", "EndgameSolver", "tiles_on_table"]
 
 #: Stands in :meth:`EndgameSolver.values` where an action is not legal, and where the budget was too small.
 NO_VALUE, UNKNOWN = -128, -127
 
-_BITS = 12  # of a pip's slots, five pips to an integer
-_ONE_LEFT = 2 * REACH - 1  # tiles laid to a chain's first when one is missing
-_CLOSED = PIPS * REACH  # code of a side that takes no more tiles; else pip * REACH + grown
 _DEEPEST = 120  # actions: 54 tiles, and no two passes without a tile between them
-
-
-def _symmetric_keys() -> NDArray[np.int64]:
-    keys = np.random.default_rng(55).integers(1, 1 << 56, (_CLOSED + 1, _CLOSED + 1), dtype=np.int64)
-    return np.tril(keys) + np.tril(keys, -1).T
-
-
-#: Keys of 56 bits, so that those of five chains and 18 columns add up without overflow.
-_CHAIN_KEYS = _symmetric_keys()
-
-_FRAME = np.dtype(
-    [
-        ("lefts", np.int64),  # tiles left, 2 bits for each seat and column
-        ("ends", np.int64),  # pip, 4 bits for each slot
-        ("grown", np.int64),  # tiles laid, 3 bits for each slot
-        ("slots", np.int64, (2,)),  # slots open to pips 0 to 4, and to pips 5 to 9
-        ("chains", np.int64),
-        ("passed", np.int64),
-        ("decisive", np.int64),  # pips at the open ends of chains that lack one tile
-        ("hash", np.int64),  # sum of the keys of chains and columns
-        ("key", np.int64),
-        ("alpha", np.int64),
-        ("beta", np.int64),
-        ("alpha_at_entry", np.int64),
-        ("best", np.int64),
-        ("count", np.int64),
-        ("next", np.int64),
-        ("moves", np.int16, (COLUMNS * SLOTS + 1,)),
-    ],
-    align=True,
-)
 _ENTRY = np.dtype([("key", np.int64), ("low", np.int8), ("high", np.int8), ("move", np.int16)], align=True)
-#: Of each seat's columns, by tiles left: the playable tile's pips, as numbers and as bits, and the column's key.
-_COLUMN = np.dtype([("low", np.int64), ("high", np.int64), ("pips", np.int64), ("key", np.int64)])
-
-
-@kernel
-def tiles_on_table(state: Any) -> int:
-    """Return the number of tiles in chains."""
-    count = int64(state["chains"])
-    for chain in range(state["chains"]):
-        count += int64(state["grown"][chain, 0]) + int64(state["grown"][chain, 1])
-    return count
-
-
-@kernel
-def _chain_key(ends: int, grown: int, chain: int) -> int:
-    left, right = (grown >> 6 * chain) & 7, (grown >> (6 * chain + 3)) & 7
-    left_code = ((ends >> 8 * chain) & 15) * REACH + left if left < REACH else _CLOSED
-    right_code = ((ends >> (8 * chain + 4)) & 15) * REACH + right if right < REACH else _CLOSED
-    return _CHAIN_KEYS[left_code, right_code]
-
-
-@kernel
-def _open_slots(frame: Any, pip: int) -> int:
-    return (frame["slots"][pip // 5] >> (_BITS * (pip % 5))) & ((1 << _BITS) - 1)
-
-
-@kernel
-def _flip_slot(frame: Any, pip: int, slot: int) -> None:
-    frame["slots"][pip // 5] ^= int64(1) << (_BITS * (pip % 5) + slot)
-
-
-@kernel
-def _load(state: Any, frame: Any, columns: Any) -> None:
-    frame["lefts"] = frame["ends"] = frame["grown"] = frame["decisive"] = frame["hash"] = 0
-    frame["slots"][0] = frame["slots"][1] = 0
-    frame["chains"], frame["passed"] = state["chains"], state["passed"]
-    for seat in range(2):
-        for column in range(COLUMNS):
-            content = int64(60 + seat)  # no tile has such a number
-            columns[seat, column, 0]["low"] = columns[seat, column, 0]["high"] = 0
-            columns[seat, column, 0]["pips"] = columns[seat, column, 0]["key"] = 0
-            left = int64(state["left"][seat, column])
-            for row in range(left):
-                tile = int64(state["columns"][seat, column, row])
-                entry = columns[seat, column, row + 1]
-                entry["low"], entry["high"] = LOW[tile], HIGH[tile]
-                entry["pips"] = int64(1) << int64(LOW[tile]) | int64(1) << int64(HIGH[tile])
-                content = content * 64 + tile + 1
-                entry["key"] = int64(mix_uint64(np.uint64(content)) >> np.uint64(8))
-            frame["lefts"] |= left << (2 * (COLUMNS * seat + column))
-            frame["hash"] += columns[seat, column, left]["key"]
-    for slot in range(2 * int64(state["chains"])):
-        pip = int64(state["ends"][slot >> 1, slot & 1])
-        grown = int64(state["grown"][slot >> 1, slot & 1])
-        frame["ends"] |= pip << (4 * slot)
-        frame["grown"] |= grown << (3 * slot)
-        if grown < REACH:
-            _flip_slot(frame, pip, slot)
-            if grown + state["grown"][slot >> 1, 1 - (slot & 1)] == _ONE_LEFT:
-                frame["decisive"] |= int64(1) << pip
-    for chain in range(state["chains"]):
-        frame["hash"] += _chain_key(frame["ends"], frame["grown"], chain)
-
-
-@kernel
-def _apply(frame: Any, child: Any, mover: int, action: int, columns: Any) -> None:
-    """Write the position after an action into the next frame."""
-    child["lefts"], child["ends"], child["grown"] = frame["lefts"], frame["ends"], frame["grown"]
-    child["slots"][0], child["slots"][1] = frame["slots"][0], frame["slots"][1]
-    child["chains"], child["decisive"], child["hash"] = frame["chains"], frame["decisive"], frame["hash"]
-    child["passed"] = int64(action == PASS)
-    if action == PASS:
-        return
-    column, slot = action // SLOTS, action % SLOTS
-    shift = 2 * (COLUMNS * mover + column)
-    left = (frame["lefts"] >> shift) & 3
-    low, high = columns[mover, column, left]["low"], columns[mover, column, left]["high"]
-    child["hash"] += columns[mover, column, left - 1]["key"] - columns[mover, column, left]["key"]
-    child["lefts"] -= int64(1) << shift
-    if slot == NEW_CHAIN:
-        chain = frame["chains"]
-        child["ends"] |= (low | high << 4) << (8 * chain)
-        _flip_slot(child, low, 2 * chain)
-        _flip_slot(child, high, 2 * chain + 1)
-        child["chains"] += 1
-    else:
-        chain = slot >> 1
-        child["hash"] -= _chain_key(frame["ends"], frame["grown"], chain)
-        pip = (frame["ends"] >> 4 * slot) & 15
-        free = low + high - pip
-        child["ends"] ^= (pip ^ free) << (4 * slot)
-        child["grown"] += int64(1) << (3 * slot)
-        _flip_slot(child, pip, slot)
-        if (child["grown"] >> 3 * slot) & 7 < REACH:
-            _flip_slot(child, free, slot)
-        last = _decisive_pip(frame, slot, low + high)
-        if last >= 0:
-            child["decisive"] |= int64(1) << last
-    child["hash"] += _chain_key(child["ends"], child["grown"], chain)
-
-
-@kernel
-def _decisive_pip(frame: Any, slot: int, pips: int) -> int:
-    """Return the pip that ends the game once a tile with this sum of pips is laid on a slot; -1 for none."""
-    grown, other = (frame["grown"] >> 3 * slot) & 7, (frame["grown"] >> 3 * (slot ^ 1)) & 7
-    if grown + 1 + other != _ONE_LEFT:
-        return -1
-    if grown + 1 < REACH:
-        return pips - ((frame["ends"] >> 4 * slot) & 15)
-    return (frame["ends"] >> 4 * (slot ^ 1)) & 15
-
-
-@kernel
-def _pips(frame: Any, seat: int, columns: Any, without: int) -> int:
-    """Return the pips of the seat's playable tiles as a bit set, those of one column left out."""
-    found = int64(0)
-    for column in range(COLUMNS):
-        if column != without:
-            found |= columns[seat, column, (frame["lefts"] >> 2 * (COLUMNS * seat + column)) & 3]["pips"]
-    return found
 
 
 @kernel
@@ -189,7 +46,7 @@ def _urgency(frame: Any, mover: int, column: int, slot: int, bits: int, columns:
     tile, below = columns[mover, column, left], columns[mover, column, left - 1]
     urgency = bit_count(bits)
     if left > 1:
-        urgency -= bit_count(_open_slots(frame, below["low"]) | _open_slots(frame, below["high"]))
+        urgency -= bit_count(open_slots(frame, below["low"]) | open_slots(frame, below["high"]))
     if slot == NEW_CHAIN:
         return urgency + 5
     grown, other = (frame["grown"] >> 3 * slot) & 7, (frame["grown"] >> 3 * (slot ^ 1)) & 7
@@ -201,7 +58,7 @@ def _urgency(frame: Any, mover: int, column: int, slot: int, bits: int, columns:
         mine = columns[mover, i, (frame["lefts"] >> 2 * (COLUMNS * mover + i)) & 3]["pips"]
         urgency += 3 * (stays_open & theirs >> free) - 3 * (theirs >> pip & 1)
         urgency -= (stays_open & mine >> free) - (mine >> pip & 1)
-    if grown + other + 1 == _ONE_LEFT - 1:
+    if grown + other + 1 == ONE_LEFT - 1:
         urgency -= 3
     return urgency
 
@@ -213,7 +70,7 @@ def _list_moves(frame: Any, mover: int, columns: Any, first: int, order: Any) ->
     Returns:
         1 if a move wins, -1 if every move loses, 0 for a draw by passing, each seen at once; else 2.
     """
-    theirs = _pips(frame, 1 - mover, columns, -1)
+    theirs = playable_pips(frame, 1 - mover, columns, -1)
     new_chain = 1 << NEW_CHAIN if frame["chains"] < CHAINS else 0
     legal, count = 0, int64(0)
     for column in range(COLUMNS):
@@ -221,10 +78,10 @@ def _list_moves(frame: Any, mover: int, columns: Any, first: int, order: Any) ->
         if left == 0:
             continue
         low, high = columns[mover, column, left]["low"], columns[mover, column, left]["high"]
-        fitting = _open_slots(frame, low) | _open_slots(frame, high)
+        fitting = open_slots(frame, low) | open_slots(frame, high)
         if fitting | new_chain == 0:
             continue
-        mine = _pips(frame, mover, columns, column) | columns[mover, column, left - 1]["pips"]
+        mine = playable_pips(frame, mover, columns, column) | columns[mover, column, left - 1]["pips"]
         bits = fitting | new_chain
         while bits:
             slot = trailing_zeros(bits)
@@ -232,7 +89,7 @@ def _list_moves(frame: Any, mover: int, columns: Any, first: int, order: Any) ->
             legal += 1
             decisive = frame["decisive"]
             if slot != NEW_CHAIN:
-                last = _decisive_pip(frame, slot, low + high)
+                last = decisive_pip(frame, slot, low + high)
                 if last >= 0:
                     if (theirs >> last) & 1:
                         continue
@@ -263,9 +120,9 @@ def _list_moves(frame: Any, mover: int, columns: Any, first: int, order: Any) ->
 def _enter(frame: Any, mover: int, columns: Any, table: Any, order: Any) -> int:
     """Prepare a frame for the search; return the position's value, or 2 if that needs it."""
     if frame["decisive"]:
-        if frame["decisive"] & _pips(frame, mover, columns, -1):
+        if frame["decisive"] & playable_pips(frame, mover, columns, -1):
             return 1
-        if frame["decisive"] & _pips(frame, 1 - mover, columns, -1):
+        if frame["decisive"] & playable_pips(frame, 1 - mover, columns, -1):
             return -1
     key = 4 * frame["hash"] + 2 * mover + frame["passed"]
     frame["key"] = key
@@ -300,7 +157,7 @@ def _remember(frame: Any, table: Any) -> None:
 @kernel
 def _solve(state: Any, max_nodes: int, stack: Any, columns: Any, table: Any, order: Any) -> tuple[int, int]:
     """Return the value for the mover and the number of positions searched; UNKNOWN after ``max_nodes``."""
-    _load(state, stack[0], columns)
+    load(state, stack[0], columns)
     stack[0]["alpha"], stack[0]["beta"] = -1, 1
     opener = int64(state["mover"])
     depth, nodes = 0, int64(0)
@@ -332,7 +189,7 @@ def _solve(state: Any, max_nodes: int, stack: Any, columns: Any, table: Any, ord
         action = int64(frame["moves"][frame["next"]])
         frame["next"] += 1
         child = stack[depth + 1]
-        _apply(frame, child, mover, action, columns)
+        apply(frame, child, mover, action, columns)
         child["alpha"], child["beta"] = -frame["beta"], -frame["alpha"]
         depth += 1
         entering = True
@@ -370,8 +227,8 @@ class EndgameSolver:
         if table_size < 1 or table_size & (table_size - 1):
             raise ValueError(f"table_size must be a power of 2, got {table_size!r}")
         self._table = np.zeros(table_size, dtype=_ENTRY)  # no position has key 0
-        self._stack = np.zeros(_DEEPEST, dtype=_FRAME)
-        self._columns = np.zeros((2, COLUMNS, ROWS + 1), dtype=_COLUMN)
+        self._stack = np.zeros(_DEEPEST, dtype=FRAME)
+        self._columns = np.zeros((2, COLUMNS, ROWS + 1), dtype=COLUMN)
         self._order = np.zeros(COLUMNS * SLOTS + 1, dtype=np.int64)
         self._actions = np.zeros(COLUMNS * SLOTS + 1, dtype=np.int32)
         self._child = np.zeros(1, dtype=STATE)

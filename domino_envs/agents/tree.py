@@ -21,7 +21,7 @@ from .skills import assess, rollout
 __all__ = ["NODE", "deal_result", "keep_subtree", "new_node", "simulate"]
 
 _BEYOND = 1e9
-_NOISE = 1e-6  # times up to 1000: the order among children of equal priors
+_NOISE = 1e-7  # times up to 1000: the order among children of equal priors
 
 NODE = np.dtype(
     [
@@ -167,13 +167,15 @@ def simulate(
     simulations: int,
     exploration: float,
     weight: float,
+    estimate_share: float,
     scale: float,
     limit: float,
     grow: bool,
 ) -> tuple[int, int]:
     """Run simulations from the root's record ``root[0]``.
 
-    They end early when the root is solved, and with ``grow`` when the array is full; without it a full tree grows no
+    A leaf's result is the mean of its prior, with ``estimate_share``, and of a rollout. They end early when the root is
+    solved, and with ``grow`` when the array is full; without it a full tree grows no
     more. ``used`` counts the nodes in use; node 0 is the root. ``scratch`` are two records to play on.
 
     Returns:
@@ -195,8 +197,10 @@ def simulate(
                 break
             if node["first"] < 0:
                 if (node["visits"] == 0 and index > 0) or used > room:
-                    rollout(state, rngs, lane, actions)
-                    result = deal_result(state) / scale
+                    result = estimate_share * float(node["prior"])
+                    if estimate_share < 1.0:
+                        rollout(state, rngs, lane, actions)
+                        result += (1.0 - estimate_share) * deal_result(state) / scale
                     break
                 used = _expand(tree, index, used, state, scratch[1:], rngs, lane, actions, scale, limit)
                 top = index

@@ -32,9 +32,10 @@ class Skills:
             mover, higher is better: :data:`WINS` plus something for one that wins the deal at once, :data:`LOSES` plus
             something for one that lets the opponent do so. It may use nothing that the mover cannot know. ``spare``
             are two more records to try moves on.
-        rollout: ``(state, rngs, lane, actions)``: play the deal to its end, quickly: at random, but taking a win at once.
-        assess: ``(state) -> estimate``: what the running deal is likely to bring the mover, from -1 to 1, at little cost;
-            exactly 1 or -1 only where that is certain. Not for games in which the points of a deal differ.
+        rollout: ``(state, rngs, lane, actions)``: play the deal to its end, quickly: at random, but
+            taking a win at once where that is seen.
+        assess: ``(state) -> estimate``: what the running deal is likely to bring the mover, from -1 to 1, at little
+            cost; exactly 1 or -1 only where that is certain. Not for games in which the points of a deal differ.
         resample: ``(state, seat, rngs, lane)``: replace what the seat cannot know by a random choice of what it may
             be. Games of perfect information do not need it.
     """
