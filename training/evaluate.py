@@ -160,4 +160,5 @@ if __name__ == "__main__":
     except (ValueError, OSError) as error:
         sys.exit(f"error: {error}")
     except KeyboardInterrupt:
-        sys.exit("interrupted")
+        print("interrupted", file=sys.stderr)
+        sys.exit(130)  # 128 + SIGINT, as shells have it

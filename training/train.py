@@ -438,5 +438,6 @@ if __name__ == "__main__":
     except (ValueError, OSError) as error:
         sys.exit(f"error: {error}")
     except KeyboardInterrupt:
-        sys.exit("interrupted; --resume goes on from the last checkpoint")
+        print("interrupted; --resume goes on from the last checkpoint, if there is one yet", file=sys.stderr)
+        finished = False
     sys.exit(0 if finished else INTERRUPTED)
