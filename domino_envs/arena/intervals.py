@@ -99,11 +99,13 @@ def wilson_interval(successes: float, trials: int, confidence: float = CONFIDENC
         raise ValueError(f"successes must lie between 0 and trials, got {successes} of {trials}")
     if trials == 0:
         return Interval(float("nan"), 0.0, 1.0)
-    z = normal_quantile(confidence)
-    share = successes / trials
-    centre = share + z * z / (2 * trials)
-    spread = z * sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
-    scale = 1 + z * z / trials
+    return _wilson(successes / trials, trials, normal_quantile(confidence))
+
+
+def _wilson(share: float, trials: float, quantile: float) -> Interval:
+    centre = share + quantile**2 / (2 * trials)
+    spread = quantile * sqrt(share * (1 - share) / trials + quantile**2 / (4 * trials**2))
+    scale = 1 + quantile**2 / trials
     # At 0 and 1 an end coincides with the share; rounding must not put it on the wrong side.
     return Interval(share, max(0.0, min(share, (centre - spread) / scale)), max(share, (centre + spread) / scale))
 
@@ -115,31 +117,27 @@ def _vector(values: ArrayLike, name: str = "values") -> NDArray[np.float64]:
     return vector
 
 
-def _student(vector: NDArray[np.float64], confidence: float) -> tuple[float, float]:
-    """Return the mean and the half width of its t interval; at least two values."""
-    spread = student_quantile(len(vector) - 1, confidence) * float(vector.std(ddof=1)) / sqrt(len(vector))
-    return float(vector.mean()), spread
-
-
 def mean_interval(values: ArrayLike, confidence: float = CONFIDENCE) -> Interval:
     """Return the mean of independent numbers with Student's t interval, endless for fewer than two."""
     vector = _vector(values)
     if len(vector) < 2:
         value = float(vector[0]) if len(vector) else float("nan")
         return Interval(value, -float("inf"), float("inf"))
-    mean, spread = _student(vector, confidence)
+    mean = float(vector.mean())
+    spread = student_quantile(len(vector) - 1, confidence) * float(vector.std(ddof=1)) / sqrt(len(vector))
     return Interval(mean, mean - spread, mean + spread)
 
 
 def score_interval(pair_scores: ArrayLike, confidence: float = CONFIDENCE) -> Interval:
     """Return the mean of independent scores from 0 to 1 with an interval that stays honest at the ends.
 
-    Meant for the mean scores of mirrored pairs, of which three wins in a row or nothing but draws must not give an
-    interval of width zero. The value is the plain mean; the interval is Student's t interval after two scores of 0 and
-    two of 1 have been added, as Agresti & Coull (1998) do with single trials, cut at 0 and 1.
+    Meant for the mean scores of mirrored pairs: three wins in a row, or nothing but draws, must not give an interval of
+    width zero. It is Wilson's interval for as many independent trials as would make the mean equally certain (Korn &
+    Graubard 1998), with Student's quantile. The variance that says how many those are counts one more score, as
+    uncertain as a single trial; so ten pairs that are all won weigh like ten trials.
 
     Args:
-        pair_scores: one for each pair, ``(n,)``, each from 0 to 1.
+        pair_scores: one for each pair, ``(n,)``, each from 0 to 1; for fewer than two, the interval is all of 0 to 1.
         confidence: coverage.
 
     Raises:
@@ -148,10 +146,13 @@ def score_interval(pair_scores: ArrayLike, confidence: float = CONFIDENCE) -> In
     scores = _vector(pair_scores, "pair_scores")
     if ((scores < 0) | (scores > 1)).any():
         raise ValueError(f"scores must lie between 0 and 1, got {scores[(scores < 0) | (scores > 1)][0]}")
-    if not len(scores):
-        return Interval(float("nan"), 0.0, 1.0)
-    mean, spread = _student(np.concatenate([scores, (0.0, 0.0, 1.0, 1.0)]), confidence)
-    return Interval(float(scores.mean()), max(0.0, mean - spread), min(1.0, mean + spread))
+    count = len(scores)
+    if count < 2:
+        return Interval(float(scores[0]) if count else float("nan"), 0.0, 1.0)
+    mean = min(1.0, float(scores.mean()))
+    observed = float(((scores - mean) ** 2).sum())
+    as_trials = (count - 1) * mean * (1 - mean)
+    return _wilson(mean, count * (as_trials + 1) / (observed + 1), student_quantile(count - 1, confidence))
 
 
 def ratio_interval(totals: ArrayLike, counts: ArrayLike, confidence: float = CONFIDENCE) -> Interval:

@@ -81,12 +81,23 @@ def test_mean_interval_by_hand() -> None:
 
 
 def test_score_interval_by_hand() -> None:
-    found = score_interval([1.0, 1.0, 0.5, 1.0])  # with 0, 0, 1, 1: mean 5.5/8, squares 0.8203 + ..., t₇ = 2.365
-    values = np.array([1.0, 1.0, 0.5, 1.0, 0.0, 0.0, 1.0, 1.0])
-    spread = 2.365 * math.sqrt(float(((values - 0.6875) ** 2).sum()) / 7 / 8)
-    assert found.value == 0.875
-    assert found.low == pytest.approx(0.6875 - spread, abs=1e-3)
-    assert found.high == 1.0
+    found = score_interval([1.0, 1.0, 0.5, 1.0])
+    # Squared deviations from 0.875: 3 / 64 + 9 / 64 = 0.1875; four trials would have 3 * 0.875 * 0.125 = 0.3281.
+    trials = 4 * 1.328125 / 1.1875
+    z = student_quantile(3)
+    centre = (0.875 + z * z / (2 * trials)) / (1 + z * z / trials)
+    spread = z / (1 + z * z / trials) * math.sqrt(0.875 * 0.125 / trials + z * z / (4 * trials * trials))
+    assert (found.value, found.low, found.high) == pytest.approx((0.875, centre - spread, centre + spread))
+
+
+def test_score_interval_of_many_pairs_is_students() -> None:
+    scores = np.tile([1.0, 0.5, 0.5, 0.0, 1.0], 400)
+    found, student = score_interval(scores), mean_interval(scores)
+    assert (found.low, found.high) == pytest.approx((student.low, student.high), abs=1e-3)
+
+
+def test_won_pairs_count_like_trials() -> None:
+    assert score_interval([1.0] * 200).low == pytest.approx(wilson_interval(200, 200).low, abs=1e-3)
 
 
 @pytest.mark.parametrize("score", [0.0, 0.5, 1.0])
@@ -103,6 +114,7 @@ def test_score_interval_checks_its_scores() -> None:
     with pytest.raises(ValueError, match=r"between 0 and 1, got 1\.5"):
         score_interval([0.5, 1.5])
     assert score_interval([]).low == 0.0
+    assert score_interval([0.5]) == Interval(0.5, 0.0, 1.0)
 
 
 def pair_scores(rng: np.random.Generator, pairs: int, strength: float, luck: float, draws: float) -> np.ndarray:
