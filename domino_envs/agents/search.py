@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..engine import lane_streams
 from ..games import Game, as_game
 from .base import Agent
+from .information_sets import InformationSetTree
 from .search_tree import SearchTree, Settings
 
 __all__ = ["SearchAgent", "SearchResult", "Settings", "search"]
@@ -40,6 +41,10 @@ def _check_positions(game: Game, states: NDArray[Any]) -> None:
     ended = np.flatnonzero(states["deal_over"])
     if len(ended):
         raise ValueError(f"states[{ended[0]}] has nothing to search: its deal is over")
+
+
+def _make_tree(game: Game, streams: NDArray[np.uint64], settings: Settings | None = None) -> SearchTree:
+    return (InformationSetTree if game.hidden.size else SearchTree)(game, streams, settings)
 
 
 def search(
@@ -73,7 +78,7 @@ def search(
         np.zeros(count, dtype=np.bool_),
     )
     streams = lane_streams(seed, count)
-    tree = SearchTree(game, streams[:1], settings)
+    tree = _make_tree(game, streams[:1], settings)
     for row in range(count):
         tree.streams = streams[row : row + 1]
         tree.start(states[row : row + 1])
@@ -114,7 +119,7 @@ class SearchAgent(Agent):
     def reseed(self, seed: int | None) -> None:
         """Start the random choices anew, and forget the tree."""
         super().reseed(seed)
-        self._tree = SearchTree(self.game, lane_streams(seed, 1))
+        self._tree = _make_tree(self.game, lane_streams(seed, 1))
 
     def start_deal(self) -> None:
         """Forget the tree."""

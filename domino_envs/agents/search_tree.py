@@ -39,6 +39,7 @@ class Settings:
         exploration: weight of exploration in the upper confidence bound.
         prior_weight: visits that the estimate of a new node (the skill ``assess``) counts for.
         estimate_share: weight of that estimate in a leaf's result, from 0 to 1; the rest is a rollout's.
+        widening: with hidden tiles, how many moves a node takes in: this times the root of its visits.
         scale: what a deal's points are divided by.
         limit: the most that a deal can bring, divided by the scale: a win that brings so much is the end of the search.
     """
@@ -46,6 +47,7 @@ class Settings:
     exploration: float = 0.7
     prior_weight: float = 1.0
     estimate_share: float = 0.0
+    widening: float = 1.0
     scale: float = 1.0
     limit: float = 1e6
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from agents.helpers import after, masks_of
 
+from agents.helpers import after, masks_of
 from domino_envs.agents import make_agent
 from domino_envs.agents.endgame_position import tiles_on_table
 from domino_envs.agents.endgame_solver import NO_VALUE, UNKNOWN, EndgameSolver

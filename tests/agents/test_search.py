@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from agents.helpers import after, masks_of, score
 from agents.nim import NIM, heaps
-
 from domino_envs.agents import make_agent
 from domino_envs.agents.endgame_solver import EndgameSolver
 from domino_envs.agents.mate_solver import mate_value, mate_values
@@ -125,7 +125,7 @@ def test_wrong_positions_are_refused():
     states = opening_positions(MATE, 2, seed=0)
     with pytest.raises(ValueError, match="records of domaster"):
         search(DOMASTER, states, simulations=10)
-    with pytest.raises(ValueError, match="simulations .* 0"):
+    with pytest.raises(ValueError, match=r"simulations .* 0"):
         search(MATE, states, simulations=0)
     states["deal_over"][1] = 1
     with pytest.raises(ValueError, match=r"states\[1\] .*over"):

@@ -117,7 +117,7 @@ def _rate(state: Any, actions: Any, count: int, ratings: Any, spare: Any) -> Non
         if _wins_now(child):
             ratings[i] += LOSES
         elif not _has_safe_reply(child, actions[count:], spare[1:]):
-            ratings[i] += WINS / 2
+            ratings[i] += WINS / 8
 
 
 @kernel

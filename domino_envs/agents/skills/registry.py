@@ -17,10 +17,12 @@ from ...bits import random_below
 from ...games.kernels import moves, play
 from ...jit import depends_on, int64, kernel
 
-__all__ = ["LOSES", "WINS", "Skills", "add_skills", "assess", "has_skill", "rate", "resample", "rollout"]
+__all__ = ["CERTAIN", "LOSES", "WINS", "Skills", "add_skills", "assess", "has_skill", "rate", "resample", "rollout"]
 
 #: Ratings of an action that wins the deal at once, and of one that lets the opponent do so.
 WINS, LOSES = 1e6, -1e6
+#: Least rating of an action after which the mover wins for certain before the other is to move.
+CERTAIN = WINS / 4
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Skills:
     Attributes:
         rate: ``(state, actions, count, ratings, spare)``: rate the first ``count`` of the legal ``actions`` for the
             mover, higher is better: :data:`WINS` plus something for one that wins the deal at once, :data:`LOSES` plus
-            something for one that lets the opponent do so. It may use nothing that the mover cannot know. ``spare``
+            something for one that lets the opponent do so; see also :data:`CERTAIN`. It may use nothing that the mover cannot know. ``spare``
             are two more records to try moves on.
         rollout: ``(state, rngs, lane, actions)``: play the deal to its end, quickly: at random, but
             taking a win at once where that is seen.

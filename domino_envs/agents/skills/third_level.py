@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...bits import bit_count, random_below, trailing_zeros
-from ...games.kernels import moves, play
+from ...games.kernels import finish_deal, moves, play
 from ...games.third_level_board import (
     BONUS,
     CODE,
@@ -19,7 +19,7 @@ from ...games.third_level_board import (
     liftable,
 )
 from ...jit import int64, kernel
-from .registry import LOSES, WINS, Skills, add_skills
+from .registry import CERTAIN, LOSES, WINS, Skills, add_skills
 
 __all__ = ["third_level_tiles"]
 
@@ -146,7 +146,7 @@ def _rate(state: Any, actions: Any, count: int, ratings: Any, spare: Any) -> Non
                 if _can_lift_to_win(child):
                     ratings[i] = WINS / 2
                 elif _wins_after_lift(child, mover, replies, spare[1:]):
-                    ratings[i] = WINS / 4
+                    ratings[i] = CERTAIN
             elif tiles & hand:
                 ratings[i] = WINS / 2
             elif lifted and hand:  # lay a tile on the ground, then lift
@@ -157,4 +157,21 @@ def _rate(state: Any, actions: Any, count: int, ratings: Any, spare: Any) -> Non
             ratings[i] += LOSES / 2
 
 
-add_skills(STATE, Skills(rate=_rate, resample=_resample))
+@kernel
+def _rollout(state: Any, rngs: Any, lane: int, actions: Any) -> None:
+    """Take a place on the third level where there is one for the mover, else a random move."""
+    while not state["deal_over"]:
+        second = int64(state["second"])
+        if second & (second - 1):  # a place on the third level lies on two tiles of the second
+            mover = int64(state["mover"])
+            if state["phase"] == BONUS:
+                usable = liftable(state) & ~(int64(1) << int64(state["bonus_tile"]))
+            else:
+                usable = int64(state["hands"][mover])
+            if third_level_tiles(state) & usable:
+                finish_deal(state, mover, 1)
+                return
+        play(state, int64(actions[random_below(rngs, lane, moves(state, actions))]))
+
+
+add_skills(STATE, Skills(rate=_rate, rollout=_rollout, resample=_resample))
