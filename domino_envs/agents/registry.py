@@ -34,9 +34,6 @@ class AgentKind:
 
 
 AGENT_KINDS: dict[str, AgentKind] = {
-    "policy": AgentKind(
-        "policy:NAME_OR_PATH", "a saved policy, through ONNX Runtime", "policy_agent:PolicyAgent", takes_argument=True
-    ),
     "random": AgentKind("random", "a uniformly random legal action", "random_agent:RandomAgent"),
     "greedy": AgentKind("greedy", "takes a win, denies one, else follows a rule of thumb", "greedy:GreedyAgent"),
     "search": AgentKind(
@@ -49,6 +46,10 @@ AGENT_KINDS: dict[str, AgentKind] = {
         "endgame", "as greedy, and exactly towards the end (Domaster, Five Bridges)", "endgame:EndgameAgent"
     ),
     "perfect": AgentKind("perfect", "a best move, by exact solution (Mate)", "perfect:PerfectAgent"),
+    "policy": AgentKind(
+        "policy:NAME_OR_PATH", "a saved policy, through ONNX Runtime", "policy_agent:PolicyAgent", takes_argument=True
+    ),
+    "human": AgentKind("human", "asks in the terminal", "human:HumanAgent"),
 }
 
 

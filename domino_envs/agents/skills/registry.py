@@ -32,8 +32,8 @@ class Skills:
     Attributes:
         rate: ``(state, actions, count, ratings, spare)``: rate the first ``count`` of the legal ``actions`` for the
             mover, higher is better: :data:`WINS` plus something for one that wins the deal at once, :data:`LOSES` plus
-            something for one that lets the opponent do so; see also :data:`CERTAIN`. It may use nothing that the mover cannot know. ``spare``
-            are two more records to try moves on.
+            something for one that lets the opponent do so; see also :data:`CERTAIN`. It may use nothing that the mover
+            cannot know. ``spare`` are two more records to try moves on.
         rollout: ``(state, rngs, lane, actions)``: play the deal to its end, quickly: at random, but
             taking a win at once where that is seen.
         assess: ``(state) -> estimate``: what the running deal is likely to bring the mover, from -1 to 1, at little
