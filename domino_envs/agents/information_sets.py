@@ -179,7 +179,7 @@ class InformationSetTree(SearchTree):
         self._legal = self._actions[: self._count].copy()
         self._winning = self._legal[self._ratings[: self._count] >= CERTAIN]
 
-    def advance(self, state: NDArray[Any]) -> bool:
+    def advance(self, state: NDArray[Any], played: int | None = None) -> bool:
         """Start from a position; return False, as nothing is kept."""
         self.start(state)
         return False

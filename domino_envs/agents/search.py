@@ -120,6 +120,7 @@ class SearchAgent(Agent):
         """Start the random choices anew, and forget the tree."""
         super().reseed(seed)
         self._tree = _make_tree(self.game, lane_streams(seed, 1))
+        self._played: int | None = None
 
     def start_deal(self) -> None:
         """Forget the tree."""
@@ -138,7 +139,7 @@ class SearchAgent(Agent):
         values = np.zeros(self.game.num_actions, dtype=np.float32)
         for row in range(len(states)):
             if len(states) == 1:
-                self._tree.advance(states)
+                self._tree.advance(states, self._played)
             else:
                 self._tree.start(states[row : row + 1])
             if action_masks[row].sum() == 1:  # forced
@@ -149,4 +150,6 @@ class SearchAgent(Agent):
             else:
                 self._tree.run_for(self._seconds)
             self._tree.report(visits[row], values)
-        return self.choose(visits)
+        actions = self.choose(visits)
+        self._played = int(actions[0]) if len(actions) == 1 else None
+        return actions

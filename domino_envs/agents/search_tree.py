@@ -56,7 +56,7 @@ class Settings:
 _SETTINGS = {
     "domaster": Settings(exploration=0.3, prior_weight=10.0, estimate_share=0.8, limit=1.0),
     "five_bridges": Settings(exploration=0.3, prior_weight=10.0, estimate_share=0.8, limit=1.0),
-    "mate": Settings(scale=60.0, limit=21 * 11 / 60),
+    "mate": Settings(exploration=1.4, scale=60.0, limit=21 * 11 / 60),
 }
 
 
@@ -97,14 +97,20 @@ class SearchTree:
         self._used = 1
         self._solver_tried = False
 
-    def advance(self, state: NDArray[Any]) -> bool:
+    def advance(self, state: NDArray[Any], played: int | None = None) -> bool:
         """Go on from a later position, keeping what the tree knows of it; start anew if it does not hold it.
+
+        Args:
+            state: the position's record, shape ``(1,)``.
+            played: the action taken at the root, if it is known.
 
         Returns:
             Whether the tree held the position.
         """
         steps = int(state["ply"][0]) - int(self._root["ply"][0])
-        index = self._find(0, self._root, state, steps) if self._used and 0 <= steps <= _MOST_STEPS else -1
+        index = -1
+        if self._used and 0 <= steps <= _MOST_STEPS:
+            index = self._find(0, self._root, state, steps, played)
         if index < 0 or self._nodes[index]["first"] < 0:
             self.start(state)
             return False
@@ -116,19 +122,21 @@ class SearchTree:
             self._nodes = other
         return True
 
-    def _find(self, index: int, state: NDArray[Any], wanted: NDArray[Any], steps: int) -> int:
+    def _find(self, index: int, state: NDArray[Any], wanted: NDArray[Any], steps: int, played: int | None) -> int:
         """Return the node below ``index`` for a position some steps further, -1 if there is none."""
         if steps == 0:
             return index if state[0] == wanted[0] else -1
+        if steps == 1:
+            played = int(wanted["last_action"][0])
         node = self._nodes[index]
         for child in range(int(node["first"]), int(node["first"]) + int(node["count"])):
             action = int(self._nodes[child]["action"])
-            if steps > 1 or action == wanted["last_action"][0]:
+            if played is None or action == played:
                 after = state.copy()
                 after["last_action"], after["last_mover"] = action, state["mover"]
                 after["ply"] += 1
                 play(after[0], action)
-                found = self._find(child, after, wanted, steps - 1)
+                found = self._find(child, after, wanted, steps - 1, None)
                 if found >= 0:
                     return found
         return -1
@@ -146,12 +154,12 @@ class SearchTree:
         chunk = 32
         while not self.solved:
             start = time.perf_counter()
-            if start >= end:
-                return
             self._simulate(chunk)
-            took = time.perf_counter() - start
-            tick = min(_TICK, (end - start - took) / 2)
-            chunk = int(np.clip(chunk * tick / max(took, 1e-6), 16, _MOST_AT_ONCE))
+            now = time.perf_counter()
+            if now >= end:
+                return
+            tick = min(_TICK, (end - now) / 2)
+            chunk = int(np.clip(chunk * tick / max(now - start, 1e-6), 16, _MOST_AT_ONCE))
 
     def _simulate(self, simulations: int) -> None:
         settings = self.settings
