@@ -168,5 +168,6 @@ def inlined_kernel(function: Function) -> Function:
     """Compile as :func:`kernel` does, and into the callers instead of being called.
 
     A call hands over each array as seven numbers: for the steps of a loop over lanes that costs more than what they do.
+    Numba copies the function's own code; LLVM's ``forceinline`` would copy what it calls too, and take minutes over it.
     """
-    return _compile(function, forceinline=True)
+    return _compile(function, inline="always")
