@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..games import get_game
 from .child import run_child, usable_cores
 from .peers import PEERS
 
@@ -59,6 +60,10 @@ def _plan_peers(cores: int) -> list[Measurement]:
     return found
 
 
+#: A plain network over more actions than this learns some hundred plies a second: that would measure it, not the games.
+PPO_ACTIONS = 1000
+
+
 def _plan_game(game: str, cores: int, quick: bool) -> list[Measurement]:
     def one(label: str, unit: str, what: str, *, compared_with: str | None = None, **more: Any) -> Measurement:
         needs = "sb3_contrib" if what in ("sb3", "ppo") else None
@@ -73,7 +78,8 @@ def _plan_game(game: str, cores: int, quick: bool) -> list[Measurement]:
             found.append(one(label, "per second", "batch", cores=count, lanes=lanes, compared_with=compared_with))
     found.append(one(f"SB3 environment of {SB3_LANES}", "per second", "sb3", lanes=SB3_LANES))
     if not quick:
-        found.append(one("MaskablePPO", "per second", "ppo"))
+        if get_game(game).num_actions <= PPO_ACTIONS:
+            found.append(one("MaskablePPO", "per second", "ppo"))
         found.append(one("first step", "seconds", "startup"))
     found.append(one(f"memory of {MEMORY_LANES} games", "bytes", "memory", lanes=MEMORY_LANES))
     return found
