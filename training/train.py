@@ -32,6 +32,7 @@ from domino_envs.learning.evaluation import match_against
 from domino_envs.learning.export import load_network, load_weights, save_policy
 from domino_envs.learning.policy import NetworkPolicy, default_network, make_network
 from domino_envs.learning.runs import (
+    POINTS_SCALE,
     about,
     card_facts,
     command_of,
@@ -164,7 +165,6 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "search_simulations": 0,
     },
 }
-POINTS_SCALE = 0.02  # Mate's points, about 60 a game, to numbers about 1
 UNLIMITED = 10**9  # steps, where the clock decides
 FINAL_SEED = 1_000_003  # of the deals at the end
 RUNS = Path("runs")

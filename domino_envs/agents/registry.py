@@ -37,8 +37,8 @@ AGENT_KINDS: dict[str, AgentKind] = {
     "random": AgentKind("random", "a uniformly random legal action", "random_agent:RandomAgent"),
     "greedy": AgentKind("greedy", "takes a win, denies one, else follows a rule of thumb", "greedy:GreedyAgent"),
     "search": AgentKind(
-        "search:N or search:Nms",
-        "tree search, N simulations or milliseconds a move",
+        "search:N, search:Nms or search:N+POLICY",
+        "tree search, N simulations or milliseconds a move, guided by a policy if one is named",
         "search:SearchAgent",
         takes_argument=True,
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,8 +11,10 @@ from numpy.typing import NDArray
 
 from ..engine import lane_streams
 from ..games import Game, as_game
+from ..policies import PolicyError, SavedPolicy, load_policy
 from .base import Agent
 from .information_sets import InformationSetTree
+from .policy_search import DealtPolicyTree, PolicyTree
 from .search_tree import SearchTree, Settings
 
 __all__ = ["SearchAgent", "SearchResult", "Settings", "search"]
@@ -43,7 +46,11 @@ def _check_positions(game: Game, states: NDArray[Any]) -> None:
         raise ValueError(f"states[{ended[0]}] has nothing to search: its deal is over")
 
 
-def _make_tree(game: Game, streams: NDArray[np.uint64], settings: Settings | None = None) -> SearchTree:
+def _make_tree(
+    game: Game, streams: NDArray[np.uint64], settings: Settings | None = None, policy: SavedPolicy | None = None
+) -> SearchTree:
+    if policy is not None:
+        return (DealtPolicyTree if game.hidden.size else PolicyTree)(game, streams, policy, settings)
     return (InformationSetTree if game.hidden.size else SearchTree)(game, streams, settings)
 
 
@@ -54,6 +61,7 @@ def search(
     simulations: int,
     seed: int | None = None,
     settings: Settings | None = None,
+    policy: str | Path | SavedPolicy | None = None,
 ) -> SearchResult:
     """Search positions, one after the other, each in a tree of its own.
 
@@ -63,11 +71,14 @@ def search(
         simulations: for each position, at least 1; fewer are run where the position is solved before.
         seed: decides the random choices; those of a position depend on the seed and its index alone.
         settings: None for the game's own.
+        policy: guides the search (PUCT): a saved policy, or its name or path; None for plain UCT.
 
     Raises:
         ValueError: for records of another game, a finished deal, or a number of simulations below 1.
+        PolicyError: for a policy that cannot be loaded or plays another game.
     """
     game = as_game(game)
+    guide = _load(policy, game)
     _check_positions(game, states)
     _check_simulations(simulations)
     count = len(states)
@@ -78,7 +89,7 @@ def search(
         np.zeros(count, dtype=np.bool_),
     )
     streams = lane_streams(seed, count)
-    tree = _make_tree(game, streams[:1], settings)
+    tree = _make_tree(game, streams[:1], settings, guide)
     for row in range(count):
         tree.streams = streams[row : row + 1]
         tree.start(states[row : row + 1])
@@ -93,8 +104,20 @@ def _check_simulations(simulations: Any) -> None:
         raise ValueError(f"simulations must be a whole number of at least 1, got {simulations!r}")
 
 
+def _load(policy: str | Path | SavedPolicy | None, game: Game) -> SavedPolicy | None:
+    if policy is None:
+        return None
+    if isinstance(policy, SavedPolicy):
+        if policy.game is not game:
+            raise PolicyError(f"the policy {policy.name} plays {policy.game}, not {game}")
+        return policy
+    return load_policy(policy, game)
+
+
 class SearchAgent(Agent):
     """Searches before each move; ``"search:1000"`` means 1000 simulations, ``"search:50ms"`` 50 milliseconds.
+
+    ``"search:200+mate"`` lets a saved policy (a name or a path) guide the search and judge its leaves.
 
     Mode ``"best"`` plays the move of most visits, ``"sample"`` draws in proportion to the visits; in neither a move
     that is proven worse than another. Asked for one position at a time, the agent keeps what its tree knows of the
@@ -108,10 +131,13 @@ class SearchAgent(Agent):
     one_at_a_time = True
 
     def __init__(self, game: Game, budget: str, *, seed: int | None = None, mode: str = "sample") -> None:
-        match = re.fullmatch(r"(\d+)(ms)?", budget)
+        match = re.fullmatch(r"(\d+)(ms)?(?:\+(?:policy:)?(.+))?", budget)
         if not match or int(match[1]) < 1:
-            raise ValueError(f"search needs a budget as in 'search:1000' or 'search:50ms', got {budget!r}")
+            raise ValueError(
+                f"search needs a budget as in 'search:1000', 'search:50ms' or 'search:200+POLICY', got {budget!r}"
+            )
         self.name = f"search:{budget}"
+        self._policy = _load(match[3], game)
         self._simulations = 0 if match[2] else int(match[1])
         self._seconds = int(match[1]) / 1000
         super().__init__(game, seed=seed, mode=mode)
@@ -119,7 +145,7 @@ class SearchAgent(Agent):
     def reseed(self, seed: int | None) -> None:
         """Start the random choices anew, and forget the tree."""
         super().reseed(seed)
-        self._tree = _make_tree(self.game, lane_streams(seed, 1))
+        self._tree = _make_tree(self.game, lane_streams(seed, 1), policy=self._policy)
         self._played: int | None = None
 
     def start_deal(self) -> None:

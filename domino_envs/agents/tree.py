@@ -18,7 +18,7 @@ from ..games.kernels import moves, play
 from ..jit import int64, kernel
 from .skills import assess, rollout
 
-__all__ = ["NODE", "deal_result", "keep_subtree", "new_node", "simulate"]
+__all__ = ["NODE", "back_up", "deal_result", "expand", "keep_subtree", "new_node", "simulate", "tighten"]
 
 _BEYOND = 1e9
 _NOISE = 1e-7  # times up to 1000: the order among children of equal priors
@@ -64,7 +64,7 @@ def new_node(tree: Any, index: int, parent: int, action: int, limit: float) -> N
 
 
 @kernel
-def _expand(
+def expand(
     tree: Any,
     index: int,
     used: int,
@@ -129,7 +129,7 @@ def _select(tree: Any, index: int, exploration: float, weight: float) -> int:
 
 
 @kernel
-def _tighten(tree: Any, index: int) -> bool:
+def tighten(tree: Any, index: int) -> bool:
     """Work out a node's bounds from its children's; return whether they have changed."""
     node = tree[index]
     low, high = tree[node["first"]]["low"], tree[node["first"]]["high"]
@@ -145,7 +145,7 @@ def _tighten(tree: Any, index: int) -> bool:
 
 
 @kernel
-def _back_up(tree: Any, leaf: int, result: float) -> None:
+def back_up(tree: Any, leaf: int, result: float) -> None:
     """Enter a simulation's result from the leaf up."""
     index = leaf
     while index >= 0:
@@ -202,14 +202,14 @@ def simulate(
                         rollout(state, rngs, lane, actions)
                         result += (1.0 - estimate_share) * deal_result(state) / scale
                     break
-                used = _expand(tree, index, used, state, scratch[1:], rngs, lane, actions, scale, limit)
+                used = expand(tree, index, used, state, scratch[1:], rngs, lane, actions, scale, limit)
                 top = index
-                while top >= 0 and _tighten(tree, top):
+                while top >= 0 and tighten(tree, top):
                     top = int64(tree[top]["parent"])
                 continue
             index = _select(tree, index, exploration, weight)
             play(state, int64(tree[index]["action"]))
-        _back_up(tree, index, result)
+        back_up(tree, index, result)
     return simulations, used
 
 

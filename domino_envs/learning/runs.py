@@ -13,7 +13,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["about", "card_facts", "command_of", "default_of", "flag", "interrupt_calls", "new_folder", "run_folders"]
+__all__ = [
+    "POINTS_SCALE",
+    "about",
+    "card_facts",
+    "command_of",
+    "default_of",
+    "flag",
+    "interrupt_calls",
+    "new_folder",
+    "run_folders",
+]
 
 
 def flag(name: str) -> str:
@@ -61,6 +71,9 @@ def command_of(
     return shlex.join(words)
 
 
+POINTS_SCALE = 0.02  # Mate's points, about 60 a game, to rewards of about 1
+
+
 def card_facts(run: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a policy's card says of the run that made it.
 
@@ -71,6 +84,8 @@ def card_facts(run: Mapping[str, Any]) -> dict[str, Any]:
     arguments = run["arguments"]
     return {
         "architecture": {"network": arguments["network"], "sizes": arguments["sizes"]},
+        # What a value of 1 is worth: points where they were the reward, else a deal.
+        "value_points": 1.0 / POINTS_SCALE if arguments["reward"] == "points" else 1.0,
         "training": {
             "command": run.get("command"),
             "arguments": arguments,

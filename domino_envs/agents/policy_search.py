@@ -1,0 +1,254 @@
+"""Search guided by a policy: its probabilities say where to look, its value judges the leaves, asked in batches.
+
+Source: PUCT as in AlphaZero (Silver et al. 2017), with virtual losses so that the leaves of a batch differ, and the
+proofs of :mod:`domino_envs.agents.tree`.
+"""
+
+from __future__ import annotations
+
+import time
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..bits import borrow
+from ..engine import write_mask
+from ..games import Game
+from ..games.kernels import observe, play
+from ..jit import int64, kernel
+from ..policies import SavedPolicy
+from .search_tree import SearchTree, Settings
+from .skills import resample
+from .tree import back_up, expand, tighten
+
+__all__ = ["DealtPolicyTree", "PolicyTree"]
+
+EXPLORATION = 1.5
+BATCH = 8  # leaves that the policy judges at once
+DEALS = 8  # of the hidden tiles, in a game that has some
+_BEYOND = 1e9
+
+
+@kernel
+def _select(tree: Any, index: int, exploration: float) -> int:
+    """Return the child of the highest PUCT bound, of those not proven to be no better than what the mover has."""
+    node = tree[index]
+    first = int64(node["first"])
+    sign = 1.0 if node["seat"] == 0 else -1.0
+    secure = node["low"] if node["seat"] == 0 else -node["high"]
+    unseen = sign * node["total"] / max(1, node["visits"])  # a child not visited counts as its parent does
+    explore = exploration * sqrt(float(node["visits"]))
+    best, chosen = -_BEYOND, first
+    for i in range(first, first + node["count"]):
+        child = tree[i]
+        if (child["high"] if node["seat"] == 0 else -child["low"]) <= secure:
+            continue
+        value = sign * child["total"] / child["visits"] if child["visits"] > 0 else unseen
+        bound = value + explore * child["prior"] / (1.0 + child["visits"])
+        if bound > best:
+            best, chosen = bound, i
+    return chosen
+
+
+@kernel
+def _lose_for_now(tree: Any, leaf: int, sign: float) -> None:
+    """Enter a loss for whoever moved to each node on the way to a leaf (``sign`` 1), or take it back (-1)."""
+    index = leaf
+    while index >= 0:
+        parent = int64(tree[index]["parent"])
+        tree[index]["visits"] += int64(sign)
+        if parent >= 0:
+            tree[index]["total"] -= sign if tree[parent]["seat"] == 0 else -sign
+        index = parent
+
+
+@kernel
+def _find_leaves(
+    tree: Any,
+    used: int,
+    root: Any,
+    scratch: Any,
+    rngs: Any,
+    actions: Any,
+    wanted: int,
+    exploration: float,
+    scale: float,
+    limit: float,
+    leaves: Any,
+    observations: Any,
+    masks: Any,
+) -> tuple[int, int, int]:
+    """Descend up to ``wanted`` times, and write what the movers of the leaves to be judged see.
+
+    It ends early where a descent meets a leaf of the same batch, and when the root is solved or the array is full.
+
+    Returns:
+        Descents made, leaves among them that wait for a judgement, nodes in use.
+    """
+    tree, root, scratch, rngs, actions = borrow(tree), borrow(root), borrow(scratch), borrow(rngs), borrow(actions)
+    observations, masks = borrow(observations), borrow(masks)
+    room = len(tree) - len(actions)
+    tree[0]["seat"] = root[0]["mover"]
+    waiting = 0
+    for done in range(wanted):
+        if tree[0]["low"] == tree[0]["high"] or used > room:
+            return done, waiting, used
+        scratch[0] = root[0]
+        state = scratch[0]
+        index = int64(0)
+        while True:
+            node = tree[index]
+            if node["low"] == node["high"]:
+                back_up(tree, index, float(node["low"]))
+                break
+            if node["first"] < 0:
+                used = expand(tree, index, used, state, scratch[1:], rngs, 0, actions, scale, limit)
+                top = index
+                while top >= 0 and tighten(tree, top):
+                    top = int64(tree[top]["parent"])
+                if node["low"] == node["high"]:
+                    continue
+                leaves[waiting] = index
+                observe(state, state["mover"], observations[waiting])
+                write_mask(scratch, 0, masks[waiting], actions)
+                _lose_for_now(tree, index, 1.0)
+                waiting += 1
+                break
+            for i in range(waiting):
+                if leaves[i] == index:
+                    return done, waiting, used
+            index = _select(tree, index, exploration)
+            play(state, int64(tree[index]["action"]))
+    return wanted, waiting, used
+
+
+@kernel
+def _enter_judgements(tree: Any, leaves: Any, waiting: int, probabilities: Any, values: Any) -> None:
+    """Give the leaves' children their priors, and back the movers' values up."""
+    for i in range(waiting):
+        leaf = int64(leaves[i])
+        node = tree[leaf]
+        for child in range(node["first"], node["first"] + node["count"]):
+            tree[child]["prior"] = probabilities[i, tree[child]["action"]]
+        _lose_for_now(tree, leaf, -1.0)
+        back_up(tree, leaf, float(values[i]) if node["seat"] == 0 else -float(values[i]))
+
+
+@kernel
+def _deal_hidden(states: Any, seat: int, rngs: Any) -> None:
+    """Deal anew what a seat cannot know of ``states[0]``."""
+    resample(states[0], seat, rngs, 0)
+
+
+class PolicyTree(SearchTree):
+    """A tree that a policy guides.
+
+    Args:
+        game: the game.
+        streams: random stream, ``uint64 (1,)``.
+        policy: judges the leaves; its values count ``value_points`` of its card, 1 if the card has none.
+        settings: None for the game's own; only scale and limit are used.
+    """
+
+    def __init__(
+        self, game: Game, streams: NDArray[np.uint64], policy: SavedPolicy, settings: Settings | None = None
+    ) -> None:
+        super().__init__(game, streams, settings)
+        self.policy = policy
+        self._value_scale = float(policy.card.get("value_points", 1.0)) / self.settings.scale
+        self._leaves = np.zeros(BATCH, dtype=np.int64)
+        self._seen = np.zeros((BATCH, game.layout.size), dtype=np.int8)
+        self._masks = np.zeros((BATCH, game.num_actions), dtype=np.int8)
+
+    def _simulate(self, simulations: int) -> None:
+        settings = self.settings
+        left = simulations
+        while left > 0 and not self.solved:
+            done, waiting, self._used = _find_leaves(
+                self._nodes,
+                self._used,
+                self._root,
+                self._scratch,
+                self.streams,
+                self._actions,
+                min(left, BATCH),
+                EXPLORATION,
+                settings.scale,
+                settings.limit,
+                self._leaves,
+                self._seen,
+                self._masks,
+            )
+            left -= done
+            if waiting:
+                seen, masks = self._seen[:waiting], self._masks[:waiting]
+                logits, values = self.policy.evaluate(seen, masks)
+                weights = np.exp(logits - logits.max(axis=1, keepdims=True)) * masks
+                values = np.clip(values * self._value_scale, -settings.limit, settings.limit)
+                _enter_judgements(
+                    self._nodes, self._leaves, waiting, weights / weights.sum(axis=1, keepdims=True), values
+                )
+            if done == 0 and not self.solved:
+                self._nodes = np.concatenate([self._nodes, np.empty_like(self._nodes)])
+
+
+class DealtPolicyTree(PolicyTree):
+    """The same for a game with hidden tiles: the budget is shared by trees over deals of what the mover cannot know.
+
+    The true hidden tiles are never looked at. Each tree plays its deal with open tiles, so it does not weigh what a
+    move tells the opponent.
+    """
+
+    def start(self, state: NDArray[Any]) -> None:
+        """Forget everything and start from a position."""
+        self._position = state.copy()
+        self._visits = np.zeros(self.game.num_actions, dtype=np.int64)
+        self._totals = np.zeros(self.game.num_actions)
+
+    def advance(self, state: NDArray[Any], played: int | None = None) -> bool:
+        """Start anew: what was drawn meanwhile is in no tree."""
+        self.start(state)
+        return False
+
+    def run(self, simulations: int) -> None:
+        """Share the simulations out."""
+        for deal in range(DEALS):
+            share = simulations * (deal + 1) // DEALS - simulations * deal // DEALS
+            if share:
+                self._search_deal(share)
+
+    def run_for(self, seconds: float) -> None:
+        """Search one deal after another until the time is up."""
+        end = time.perf_counter() + seconds
+        while True:
+            self._search_deal(2 * BATCH)
+            if time.perf_counter() >= end:
+                return
+
+    def _search_deal(self, simulations: int) -> None:
+        dealt = self._position.copy()
+        seat = int(dealt["mover"][0])
+        _deal_hidden(dealt, seat, self.streams)
+        super().start(dealt)
+        self._simulate(simulations)
+        if not len(self._children):  # solved at once
+            self._simulate(1)
+        children = self._children
+        if self.solved:  # the tree stopped: all of its share goes to the proven moves
+            sign = 1 - 2 * seat
+            bounds = children["low"] if sign > 0 else -children["high"]
+            best = children["action"][bounds == bounds.max()]
+            self._visits[best] += max(1, simulations // len(best))
+            self._totals[best] += float(bounds.max()) * max(1, simulations // len(best))
+            return
+        self._visits[children["action"]] += children["visits"]
+        self._totals[children["action"]] += (1 - 2 * seat) * children["total"]
+
+    def report(self, visits: NDArray[np.int32], values: NDArray[np.float32]) -> float:
+        """Write visits and values by action over all deals, and return the position's value."""
+        visits[:] = self._visits
+        tried = self._visits > 0
+        values[tried] = self.settings.scale * self._totals[tried] / self._visits[tried]
+        return float(self.settings.scale * self._totals.sum() / max(1, self._visits.sum()))
