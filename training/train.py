@@ -104,6 +104,10 @@ class Arguments:
 
     search_simulations: int | None = None
     """Simulations of the searches whose findings are learned beside the policy gradient; 0 for none."""
+    guided: bool | None = None
+    """Whether the network guides these searches (PUCT, with a tenth of the simulations); else they are UCT."""
+    target_sharpness: float = 1.0
+    """Power of the visits that are learned."""
     searched: int = 2048
     """Positions of each rollout that are searched."""
     target_batches: int = 12
@@ -136,6 +140,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "batch_size": 1024,
         "epochs": 3,
         "search_simulations": 2000,
+        "guided": False,
     },
     "domaster": {
         "steps": 300_000,
@@ -145,6 +150,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "batch_size": 1024,
         "epochs": 3,
         "search_simulations": 0,
+        "guided": False,
     },
     "five_bridges": {
         "steps": 300_000,
@@ -154,6 +160,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "batch_size": 1024,
         "epochs": 3,
         "search_simulations": 0,
+        "guided": False,
     },
     "third_level": {
         "steps": 100_000,
@@ -163,6 +170,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "batch_size": 512,
         "epochs": 3,
         "search_simulations": 0,
+        "guided": False,
     },
 }
 UNLIMITED = 10**9  # steps, where the clock decides
@@ -272,7 +280,12 @@ def build(args: Arguments, game: Game) -> SelfPlayPPO:
     targets = None
     if args.search_simulations:
         targets = SearchTargets(
-            game, simulations=args.search_simulations, capacity=args.target_capacity, value_scale=scale
+            game,
+            simulations=args.search_simulations,
+            capacity=args.target_capacity,
+            value_scale=scale,
+            guided=bool(args.guided),
+            sharpness=args.target_sharpness,
         )
     return SelfPlayPPO(
         NetworkPolicy,

@@ -7,6 +7,7 @@ proofs of :mod:`domino_envs.agents.tree`.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from math import sqrt
 from typing import Any
 
@@ -18,15 +19,20 @@ from ..engine import write_mask
 from ..games import Game
 from ..games.kernels import observe, play
 from ..jit import int64, kernel
-from ..policies import SavedPolicy
 from .search_tree import SearchTree, Settings
 from .skills import resample
 from .tree import back_up, expand, tighten
 
-__all__ = ["DealtPolicyTree", "PolicyTree"]
+__all__ = ["DealtPolicyTree", "Judge", "PolicyTree", "grow_together"]
+
+#: Logits ``(n, actions)`` and values ``(n,)`` from observations and action masks.
+Judge = Callable[[NDArray[np.int8], NDArray[np.int8]], tuple[NDArray[np.float32], NDArray[np.float32]]]
 
 EXPLORATION = 1.5
 BATCH = 8  # leaves that the policy judges at once
+BATCH_TOGETHER = 4  # leaves of each tree, where many grow together
+TOGETHER = 64  # trees
+NOISE_SPREAD = 10.0  # of the noise at the root: Dirichlet, this much shared by the actions
 DEALS = 8  # of the hidden tiles, in a game that has some
 _BEYOND = 1e9
 
@@ -148,50 +154,105 @@ class PolicyTree(SearchTree):
     Args:
         game: the game.
         streams: random stream, ``uint64 (1,)``.
-        policy: judges the leaves; its values count ``value_points`` of its card, 1 if the card has none.
+        judge: judges the leaves.
+        value_points: what its values are counted in, in points of a deal.
         settings: None for the game's own; only scale and limit are used.
+        noise: share of random noise in the priors at the root, for learning to look elsewhere too.
     """
 
     def __init__(
-        self, game: Game, streams: NDArray[np.uint64], policy: SavedPolicy, settings: Settings | None = None
+        self,
+        game: Game,
+        streams: NDArray[np.uint64],
+        judge: Judge,
+        value_points: float = 1.0,
+        settings: Settings | None = None,
+        noise: float = 0.0,
     ) -> None:
         super().__init__(game, streams, settings)
-        self.policy = policy
-        self._value_scale = float(policy.card.get("value_points", 1.0)) / self.settings.scale
-        self._leaves = np.zeros(BATCH, dtype=np.int64)
+        self.judge = judge
+        self.noise = noise
+        self._value_scale = value_points / self.settings.scale
+        self._leaves = np.zeros(max(BATCH, BATCH_TOGETHER), dtype=np.int64)
         self._seen = np.zeros((BATCH, game.layout.size), dtype=np.int8)
         self._masks = np.zeros((BATCH, game.num_actions), dtype=np.int8)
+        self._waiting = 0
+
+    def find_leaves(self, wanted: int, seen: NDArray[np.int8], masks: NDArray[np.int8]) -> tuple[int, int]:
+        """Descend up to ``wanted`` times, and write what is seen at the leaves that wait for a judgement.
+
+        Returns:
+            Descents made and leaves that wait; :meth:`enter_judgements` must follow.
+        """
+        done, self._waiting, self._used = _find_leaves(
+            self._nodes,
+            self._used,
+            self._root,
+            self._scratch,
+            self.streams,
+            self._actions,
+            wanted,
+            EXPLORATION,
+            self.settings.scale,
+            self.settings.limit,
+            self._leaves,
+            seen,
+            masks,
+        )
+        if done == 0 and not self.solved:
+            self._nodes = np.concatenate([self._nodes, np.empty_like(self._nodes)])
+        return done, self._waiting
+
+    def enter_judgements(
+        self, logits: NDArray[np.float32], values: NDArray[np.float32], masks: NDArray[np.int8]
+    ) -> None:
+        """Enter what the judge says of the leaves found last, a row for each."""
+        if not self._waiting:
+            return
+        weights = np.exp(logits - logits.max(axis=1, keepdims=True)) * masks
+        probabilities = weights / weights.sum(axis=1, keepdims=True)
+        if self.noise and self._leaves[0] == 0:
+            legal = np.flatnonzero(masks[0])
+            rng = np.random.default_rng(int(self.streams[0]))
+            noise = rng.dirichlet(np.full(len(legal), NOISE_SPREAD / len(legal)))
+            probabilities[0, legal] += self.noise * (noise - probabilities[0, legal])
+        values = np.clip(values * self._value_scale, -self.settings.limit, self.settings.limit)
+        _enter_judgements(self._nodes, self._leaves, self._waiting, probabilities, values)
 
     def _simulate(self, simulations: int) -> None:
-        settings = self.settings
         left = simulations
         while left > 0 and not self.solved:
-            done, waiting, self._used = _find_leaves(
-                self._nodes,
-                self._used,
-                self._root,
-                self._scratch,
-                self.streams,
-                self._actions,
-                min(left, BATCH),
-                EXPLORATION,
-                settings.scale,
-                settings.limit,
-                self._leaves,
-                self._seen,
-                self._masks,
-            )
+            done, waiting = self.find_leaves(min(left, BATCH), self._seen, self._masks)
             left -= done
             if waiting:
-                seen, masks = self._seen[:waiting], self._masks[:waiting]
-                logits, values = self.policy.evaluate(seen, masks)
-                weights = np.exp(logits - logits.max(axis=1, keepdims=True)) * masks
-                values = np.clip(values * self._value_scale, -settings.limit, settings.limit)
-                _enter_judgements(
-                    self._nodes, self._leaves, waiting, weights / weights.sum(axis=1, keepdims=True), values
-                )
-            if done == 0 and not self.solved:
-                self._nodes = np.concatenate([self._nodes, np.empty_like(self._nodes)])
+                masks = self._masks[:waiting]
+                self.enter_judgements(*self.judge(self._seen[:waiting], masks), masks)
+
+
+def grow_together(trees: Sequence[PolicyTree], simulations: int, judge: Judge) -> None:
+    """Let trees grow side by side, each by that many simulations, and ask the judge about the leaves of all at once.
+
+    Each must have been started. In larger batches a network may round otherwise, so the findings may differ in the
+    last digits from those of a tree that grows alone.
+    """
+    game = trees[0].game
+    seen = np.zeros((len(trees) * BATCH_TOGETHER, game.layout.size), dtype=np.int8)
+    masks = np.zeros((len(trees) * BATCH_TOGETHER, game.num_actions), dtype=np.int8)
+    left = [simulations] * len(trees)
+    growing = list(range(len(trees)))
+    while growing:
+        spans = []
+        count = 0
+        for i in growing:
+            done, waiting = trees[i].find_leaves(min(left[i], BATCH_TOGETHER), seen[count:], masks[count:])
+            left[i] -= done
+            spans.append((i, count, count + waiting))
+            count += waiting
+        if count:
+            logits, values = judge(seen[:count], masks[:count])
+            for i, start, end in spans:
+                trees[i].enter_judgements(logits[start:end], values[start:end], masks[start:end])
+        growing = [i for i in growing if left[i] > 0 and not trees[i].solved]
 
 
 class DealtPolicyTree(PolicyTree):

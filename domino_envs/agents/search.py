@@ -50,7 +50,8 @@ def _make_tree(
     game: Game, streams: NDArray[np.uint64], settings: Settings | None = None, policy: SavedPolicy | None = None
 ) -> SearchTree:
     if policy is not None:
-        return (DealtPolicyTree if game.hidden.size else PolicyTree)(game, streams, policy, settings)
+        points = float(policy.card.get("value_points", 1.0))
+        return (DealtPolicyTree if game.hidden.size else PolicyTree)(game, streams, policy.evaluate, points, settings)
     return (InformationSetTree if game.hidden.size else SearchTree)(game, streams, settings)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor, nn
 
@@ -15,6 +17,76 @@ ROWS = 3
 ENDS = 10
 REACH = 5
 KINDS = 2 * ROWS  # tiles: mine and theirs, by depth in their column
+TOTALS = 2 * REACH  # tiles that a chain may hold beside its first before it is finished
+END_FEATURES = 2 * (REACH + 1) + TOTALS  # tiles laid on this side, on the other, on both: one-hot
+WHOLE = 8  # see forward
+MOVE_FEATURES = 7  # see _foresee
+
+
+class _Ends(NamedTuple):
+    """What moves onto the chains' ends depend on.
+
+    Attributes:
+        pips: one-hot pip of each end that takes a tile, ``(n, ends, pips)``.
+        across: the same for the other end of its chain.
+        stays_open: 1 where the end takes one more tile after the next one, ``(n, ends)``.
+        finishing: 1 where the next tile finishes the chain.
+        risky: 1 where the next tile leaves a chain that one more would finish.
+    """
+
+    pips: Tensor
+    across: Tensor
+    stays_open: Tensor
+    finishing: Tensor
+    risky: Tensor
+
+
+def _end_table() -> Tensor:
+    """Return features by ``6 * tiles on an end's side + tiles on the other``, last a one and the facts of _Ends."""
+    rows = []
+    for grown in range(REACH + 1):
+        for other in range(REACH + 1):
+            total = grown + other
+            row = [float(grown == k) for k in range(REACH + 1)] + [float(other == k) for k in range(REACH + 1)]
+            row += [float(total == k) for k in range(TOTALS)]
+            rows.append([*row, 1.0, float(grown < REACH - 1), float(total == TOTALS - 1), float(total == TOTALS - 2)])
+    return torch.tensor(rows)
+
+
+def _foresee(columns: Tensor, ends: _Ends) -> Tensor:
+    """Return what each move of either player would lead to, ``(n, players, columns, slots, features)``, legal or not.
+
+    Moves are pairs of a column and an end, the last slot a new chain. Features: finishes a chain; tiles with which the
+    other player could finish one next, and whether there are any; pairs of tile and end that the other will have; the
+    same three for oneself.
+
+    Args:
+        columns: halves by pip, ``(n, players, columns, rows, pips)``.
+        ends: the ends.
+    """
+    top, below = columns[:, :, :, 0], columns[:, :, :, 1]
+    has_top = top.clamp(max=1.0)
+    playable = has_top.sum(dim=2, keepdim=True)  # tiles with each pip, (n, players, 1, pips)
+    after = playable - has_top + below.clamp(max=1.0)
+    counts = torch.stack(
+        (playable.flip(1).expand_as(after), after), dim=2
+    )  # (n, players, other and self, columns, pips)
+    finishing = ends.finishing.unsqueeze(1)
+    at_ends = torch.cat(
+        (ends.pips, ends.across, torch.bmm(finishing, ends.pips), ends.pips.sum(dim=1, keepdim=True)), dim=1
+    )
+    found = torch.bmm(counts.view(-1, 4 * COLUMNS, PIPS), at_ends.transpose(1, 2))
+    there, across, chances, mobility = torch.split(
+        found.view(-1, 2, 2, COLUMNS, 2 * ENDS + 2), [ENDS, ENDS, 1, 1], dim=4
+    )
+    fitting = (counts * top.unsqueeze(2)).sum(dim=4, keepdim=True)
+    stays, risky = (fact.view(-1, 1, 1, 1, ENDS) for fact in (ends.stays_open, ends.risky))
+    beyond = stays * (fitting - there)  # tiles that fit the end as it will be
+    wins = torch.cat((chances + risky * (beyond + across), chances), dim=4)
+    moves = torch.cat((mobility - there + beyond, mobility + fitting), dim=4)
+    seen = torch.stack((wins / 4.0, (wins > 0.5).float(), moves / 16.0), dim=5)
+    finishes = nn.functional.pad(finishing.view(-1, 1, 1, ENDS, 1).expand(-1, 2, COLUMNS, -1, -1), (0, 0, 0, 1))
+    return torch.cat((finishes, seen[:, :, 0], seen[:, :, 1]), dim=4)
 
 
 class DomasterNetwork(nn.Module):
@@ -22,7 +94,8 @@ class DomasterNetwork(nn.Module):
 
     What the nodes hear in a round is one product with an adjacency matrix ``(70, 10)`` and one linear layer, and the
     weights are shared by pips, columns and chains, so the network is indifferent to their numbering. A move is scored
-    from its column's tiles, its end, and the position as a whole. Match facts are not looked at.
+    from its column's tiles, its end, the position as a whole, and what can be counted of the position that it leads to:
+    who could finish a chain there, and how many moves either player has. Match facts are not looked at.
 
     Args:
         game: the table of Domaster or Five Bridges.
@@ -30,77 +103,91 @@ class DomasterNetwork(nn.Module):
         rounds: of message passing.
     """
 
+    end_table: Tensor
+    across: Tensor
+
     def __init__(self, game: Game, width: int = 48, rounds: int = 3) -> None:
         super().__init__()
         self.slices = game.layout.slices
         self.width = width
-        end_features = 2 * (REACH + 1)  # tiles laid on this side and on the other, one-hot
-        self.enter = nn.Linear(KINDS + end_features + 1, width)
-        self.from_whole = nn.Linear(3, width)
+        self.register_buffer("end_table", _end_table(), persistent=False)
+        self.register_buffer("across", torch.arange(ENDS) ^ 1, persistent=False)  # the other end of the chain
+        self.enter = nn.Linear(KINDS + END_FEATURES + 1, width)
+        self.from_whole = nn.Linear(WHOLE, width)
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(rounds))
         self.updates = nn.ModuleList(nn.Linear((KINDS + 2) * width, width) for _ in range(rounds))
         self.column = nn.Linear((ROWS + 1) * width, width)
-        self.end = nn.Linear(2 * width + end_features, width)
+        self.end = nn.Linear(2 * width + END_FEATURES, width)
         self.new_chain = nn.Parameter(torch.zeros(width))
-        self.whole = nn.Linear(2 * width, width)
+        self.whole = nn.Linear(2 * width + WHOLE, width)
+        self.foreseen = nn.Linear(MOVE_FEATURES, width)
         self.hidden = nn.Linear(width, width)
         self.score = nn.Linear(width, 1)
         self.value_out = nn.Linear(width, 1)
-        self.value = nn.Sequential(nn.Linear(2 * width + 3, width), nn.ReLU(), self.value_out)
+        self.value = nn.Sequential(nn.Linear(2 * width + WHOLE, width), nn.ReLU(), self.value_out)
         nn.init.zeros_(self.score.weight)
         nn.init.zeros_(self.value_out.weight)
 
     def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor]:
         """Return logits ``(n, 100)`` and values ``(n,)`` of observations ``(n, size)``."""
         seen = observation.float()
-        n = seen.shape[0]
-        mine = seen[:, self.slices["my_columns"]].view(n, COLUMNS, ROWS, PIPS)
-        theirs = seen[:, self.slices["their_columns"]].view(n, COLUMNS, ROWS, PIPS)
-        end_pips = seen[:, self.slices["end_pips"]].view(n, ENDS, PIPS)
-        grown = seen[:, self.slices["end_grown"]].view(n, ENDS)
-        started = seen[:, self.slices["chain_started"]].sum(dim=1, keepdim=True) / 5.0
-        passed = seen[:, self.slices["passed"]]
-        tiles_left = mine.sum(dim=(1, 2, 3)).unsqueeze(1) / 54.0
+        both = slice(self.slices["my_columns"].start, self.slices["their_columns"].stop)
+        tiles = seen[:, both].view(-1, 2, COLUMNS, ROWS, PIPS)
+        end_pips = seen[:, self.slices["end_pips"]].view(-1, ENDS, PIPS)
+        grown = observation[:, self.slices["end_grown"]].to(torch.int64)
+        end_facts = self.end_table[grown * (REACH + 1) + grown[:, self.across]]  # (n, ends, END_FEATURES + 4)
+        end_features = end_facts[:, :, :END_FEATURES]
+        across = end_pips[:, self.across]
+        ends = _Ends(end_pips, across, *end_facts[:, :, END_FEATURES + 1 :].unbind(dim=2))
 
-        by_kind = torch.cat((mine, theirs), dim=2).permute(0, 2, 3, 1)  # (n, kinds, pips, columns)
-        edges = torch.matmul(by_kind, by_kind.transpose(2, 3))
-        left, right = end_pips[:, 0::2], end_pips[:, 1::2]
-        chains = torch.bmm(left.transpose(1, 2), right)
-        chains = chains + chains.transpose(1, 2)
-        adjacency = torch.cat((edges, chains.unsqueeze(1)), dim=1)  # (n, kinds + 1, pips, pips)
+        by_kind = tiles.permute(0, 1, 3, 4, 2).reshape(-1, KINDS, PIPS, COLUMNS)
+        touching = end_pips.transpose(1, 2)
+        adjacency = torch.cat(
+            (torch.matmul(by_kind, by_kind.transpose(2, 3)), torch.bmm(touching, across).unsqueeze(1)), dim=1
+        )
         # Row (KINDS + 1) * pip + kind: the pip's neighbours of a kind.
-        adjacency = adjacency.transpose(1, 2).reshape(n, PIPS * (KINDS + 1), PIPS) / 2.0
+        adjacency = adjacency.transpose(1, 2).reshape(-1, PIPS * (KINDS + 1), PIPS) / 2.0
 
-        other_side = grown.view(n, ENDS // 2, 2).flip(2).reshape(n, ENDS)
-        steps = torch.arange(REACH + 1, device=seen.device, dtype=seen.dtype)
-        ends = torch.cat(
-            ((grown.unsqueeze(2) == steps).float(), (other_side.unsqueeze(2) == steps).float()), dim=2
-        )  # (n, ends, 12)
-        whole = torch.cat((started, passed, tiles_left), dim=1)
-        at_ends = torch.bmm(end_pips.transpose(1, 2), torch.cat((ends, torch.ones_like(grown).unsqueeze(2)), dim=2))
+        foreseen = _foresee(tiles, ends)
+        legal = action_mask[:, : COLUMNS * (ENDS + 1)].view(-1, COLUMNS, ENDS + 1).float()
+        fits = (torch.bmm(tiles[:, 1, :, 0], touching) > 0.5).float()  # their moves, but for new chains
+        whole = torch.stack(
+            (
+                seen[:, self.slices["chain_started"]].sum(dim=1) / 5.0,
+                seen[:, self.slices["passed"].start],
+                tiles[:, 0].sum(dim=(1, 2, 3)) / 54.0,
+                (legal * foreseen[:, 0, :, :, 0]).amax(dim=(1, 2)),  # I can finish a chain
+                (fits * ends.finishing.unsqueeze(1)).amax(dim=(1, 2)),  # they could
+                (legal * (1.0 - foreseen[:, 0, :, :, 2])).sum(dim=(1, 2)) / 16.0,  # moves that do not let them
+                (fits * (1.0 - foreseen[:, 1, :, :ENDS, 2])).sum(dim=(1, 2)) / 16.0,
+                (legal[:, :, :ENDS] - fits).sum(dim=(1, 2)) / 16.0,
+            ),
+            dim=1,
+        )
+
+        at_ends = torch.bmm(touching, end_facts[:, :, : END_FEATURES + 1])
         counts = by_kind.sum(dim=3).transpose(1, 2)  # halves of each kind with the pip
         nodes = torch.relu(self.enter(torch.cat((counts, at_ends), dim=2)) + self.from_whole(whole).unsqueeze(1))
         for norm, update in zip(self.norms, self.updates, strict=True):
             own = norm(nodes)
-            heard = torch.bmm(adjacency, own).view(n, PIPS, (KINDS + 1) * self.width)
+            heard = torch.bmm(adjacency, own).view(-1, PIPS, (KINDS + 1) * self.width)
             nodes = nodes + torch.relu(update(torch.cat((own, heard), dim=2)))
 
-        pooled = torch.cat((nodes.mean(dim=1), nodes.amax(dim=1)), dim=1)
-        tiles = torch.matmul(mine.reshape(n, COLUMNS * ROWS, PIPS), nodes).view(n, COLUMNS, ROWS * self.width)
+        pooled = torch.cat((nodes.mean(dim=1), nodes.amax(dim=1), whole), dim=1)
+        mine = tiles[:, 0].reshape(-1, COLUMNS * ROWS, PIPS)
+        held = torch.bmm(mine, nodes).view(-1, COLUMNS, ROWS * self.width)
         # A tile's two pips also as a product, so that it is more than the sum of its halves.
-        top = mine[:, :, 0]
-        squares = torch.bmm(top, nodes * nodes)
-        sums = tiles[:, :, : self.width]
-        products = (sums * sums - squares) / 2.0
-        column = self.column(torch.cat((tiles, products), dim=2))  # (n, columns, width)
-        own = torch.bmm(end_pips, nodes)
-        across = own.view(n, ENDS // 2, 2, self.width).flip(2).reshape(n, ENDS, self.width)
-        end = self.end(torch.cat((own, across, ends), dim=2))
-        slots = torch.cat((end, self.new_chain.expand(n, 1, -1)), dim=1) + self.whole(pooled).unsqueeze(1)
+        squares = torch.bmm(tiles[:, 0, :, 0], nodes * nodes)
+        sums = held[:, :, : self.width]
+        column = self.column(torch.cat((held, (sums * sums - squares) / 2.0), dim=2))  # (n, columns, width)
+        end = self.end(torch.cat((torch.bmm(end_pips, nodes), torch.bmm(across, nodes), end_features), dim=2))
+        new_chain = self.new_chain.expand(seen.shape[0], 1, -1)
+        slots = torch.cat((end, new_chain), dim=1) + self.whole(pooled).unsqueeze(1)
         # Only the legal moves are scored; a pass is never a choice.
         rows, actions = action_mask[:, : COLUMNS * (ENDS + 1)].nonzero(as_tuple=True)
-        joined = torch.relu(column[rows, actions // (ENDS + 1)] + slots[rows, actions % (ENDS + 1)])
-        scores = self.score(torch.relu(self.hidden(joined))).squeeze(1)
+        columns_of, slots_of = actions // (ENDS + 1), actions % (ENDS + 1)
+        ahead = self.foreseen(foreseen[rows, 0, columns_of, slots_of])
+        joined = column[rows, columns_of] + slots[rows, slots_of] + ahead
+        scores = self.score(torch.relu(self.hidden(torch.relu(joined)))).squeeze(1)
         logits = torch.zeros_like(action_mask, dtype=torch.float32).index_put((rows, actions), scores.float())
-        value = self.value(torch.cat((pooled, whole), dim=1)).squeeze(1)
-        return logits, value
+        return logits, self.value(pooled).squeeze(1)

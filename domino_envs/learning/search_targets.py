@@ -1,7 +1,8 @@
 """Search-guided targets: what a tree search found in positions of self-play, for the policy to learn by heart.
 
 Beside the policy gradient, which only knows how games ended, the network is taught the move distribution and the value
-that UCT finds where it plays (expert iteration: Anthony, Tian and Barber 2017; AlphaZero: Silver et al. 2017).
+that a search finds where it plays: UCT (expert iteration: Anthony, Tian and Barber 2017), or a search that the network
+itself guides (AlphaZero: Silver et al. 2017).
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ..agents.policy_search import TOGETHER, Judge, PolicyTree, grow_together
 from ..agents.search import search
+from ..engine import lane_streams
 from ..games import Game
 from .policy import masked_log_probabilities
 
 __all__ = ["SearchTargets"]
+
+NOISE = 0.15  # share of it in the priors at the root of a guided search
 
 
 class SearchTargets:
@@ -28,11 +33,24 @@ class SearchTargets:
         simulations: of each search.
         capacity: positions that are kept.
         value_scale: what the values found are multiplied with.
+        guided: whether the network guides the searches.
+        sharpness: power of the visits that are learned, 1 for their shares as they are.
     """
 
-    def __init__(self, game: Game, *, simulations: int, capacity: int, value_scale: float) -> None:
+    def __init__(
+        self,
+        game: Game,
+        *,
+        simulations: int,
+        capacity: int,
+        value_scale: float,
+        guided: bool = False,
+        sharpness: float = 1.0,
+    ) -> None:
         self.game = game
         self.simulations = simulations
+        self.guided = guided
+        self.sharpness = sharpness
         self.capacity = capacity
         self.value_scale = value_scale
         self.observations = np.zeros((capacity, game.layout.size), dtype=np.int8)
@@ -55,15 +73,46 @@ class SearchTargets:
         observations: NDArray[np.int8],
         action_masks: NDArray[np.int8],
         seed: int,
+        judge: Judge,
     ) -> None:
-        """Search positions (records ``(n,)`` with what their movers see) and keep what was found."""
-        found = search(self.game, states, simulations=self.simulations, seed=seed)
+        """Search positions (records ``(n,)`` with what their movers see) and keep what was found.
+
+        ``judge`` is the network as it is now, for guided searches.
+        """
+        if self.guided:
+            visits, values = self._guided_search(states, seed, judge)
+        else:
+            found = search(self.game, states, simulations=self.simulations, seed=seed)
+            visits, values = found.visits, found.root_values
         rows = (int(self.added[0]) + np.arange(len(states))) % self.capacity
         self.observations[rows] = observations
         self.action_masks[rows] = action_masks
-        self.probabilities[rows] = found.visits / found.visits.sum(axis=1, keepdims=True)
-        self.values[rows] = found.root_values * self.value_scale
+        weights = (visits / visits.max(axis=1, keepdims=True)) ** self.sharpness
+        self.probabilities[rows] = weights / weights.sum(axis=1, keepdims=True)
+        self.values[rows] = values * self.value_scale
         self.added[0] += len(states)
+
+    def _guided_search(
+        self, states: NDArray[np.void], seed: int, judge: Judge
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Return visits ``(n, actions)`` and values ``(n,)``."""
+        visits = np.zeros((len(states), self.game.num_actions), dtype=np.int32)
+        values = np.zeros(len(states), dtype=np.float32)
+        by_action = np.zeros(self.game.num_actions, dtype=np.float32)
+        streams = lane_streams(seed, len(states))
+        trees = [
+            PolicyTree(self.game, streams[:1], judge, 1.0 / self.value_scale, noise=NOISE)
+            for _ in range(min(TOGETHER, len(states)))
+        ]
+        for first in range(0, len(states), TOGETHER):
+            rows = range(first, min(first + TOGETHER, len(states)))
+            for tree, row in zip(trees, rows, strict=False):
+                tree.streams = streams[row : row + 1]
+                tree.start(states[row : row + 1])
+            grow_together(trees[: len(rows)], self.simulations, judge)
+            for tree, row in zip(trees, rows, strict=False):
+                values[row] = tree.report(visits[row], by_action)
+        return visits, values
 
     def batches(self, rng: np.random.Generator, count: int, size: int) -> Iterator[tuple[Tensor, ...]]:
         """Yield ``count`` random batches: observations, masks, target probabilities, target values."""

@@ -270,9 +270,18 @@ class SelfPlayPPO(MaskablePPO):
         rollout_buffer.compute_returns_and_advantage(last_values, starts)
         if self.targets is not None:
             states, observations, masks = (np.concatenate(parts) for parts in zip(*to_search, strict=True))
-            self.targets.add(states, observations, masks, seed=int(rollout_buffer.rng.integers(2**31)))
+            seed = int(rollout_buffer.rng.integers(2**31))
+            self.targets.add(states, observations, masks, seed=seed, judge=self._judge)
         callback.on_rollout_end()
         return True
+
+    def _judge(
+        self, observations: NDArray[np.int8], action_masks: NDArray[np.int8]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the network's logits and values."""
+        with torch.inference_mode():
+            logits, values = self.network(torch.from_numpy(observations), torch.from_numpy(action_masks))
+        return logits.numpy(), values.numpy()
 
     def _rows_to_search(self, step: int, masks: NDArray[np.int8], rng: np.random.Generator) -> NDArray[np.int64]:
         """Choose lanes with a choice to make, so many that the rollout has ``searched`` of them."""

@@ -1,0 +1,93 @@
+"""Tests of Domaster's network: what it foresees of each move is what the rules say, and it sees no numbering."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from domino_envs.agents.positions import random_positions
+from domino_envs.engine import look_as, write_mask
+from domino_envs.games import Game, get_game
+from domino_envs.games.kernels import play
+from domino_envs.learning import domaster_network
+from domino_envs.learning.domaster_network import DomasterNetwork
+from domino_envs.tiles import DOUBLE_NINE
+
+
+def seen_at(game: Game, states: NDArray[Any]) -> tuple[torch.Tensor, torch.Tensor]:
+    observations = np.zeros((len(states), game.layout.size), dtype=np.int8)
+    masks = np.zeros((len(states), game.num_actions), dtype=np.int8)
+    actions = np.zeros(2 * game.num_actions, dtype=np.int32)
+    for row in range(len(states)):
+        look_as(states, row, int(states["mover"][row]), observations[row])
+        write_mask(states, row, masks[row], actions)
+    return torch.from_numpy(observations), torch.from_numpy(masks)
+
+
+def playable_tiles(state: NDArray[Any], seat: int) -> list[tuple[int, int]]:
+    tiles = []
+    for column in range(9):
+        left = int(state["left"][seat, column])
+        if left:
+            tile = int(state["columns"][seat, column, left - 1])
+            tiles.append((int(DOUBLE_NINE.low[tile]), int(DOUBLE_NINE.high[tile])))
+    return tiles
+
+
+def open_ends(state: NDArray[Any]) -> list[tuple[int, bool]]:
+    """Return (pip, whether one more tile finishes the chain) of each end that takes a tile."""
+    return [
+        (int(state["ends"][chain, side]), int(state["grown"][chain].sum()) == 9)
+        for chain in range(int(state["chains"]))
+        for side in range(2)
+        if state["grown"][chain, side] < 5
+    ]
+
+
+@pytest.mark.parametrize("name", ["domaster", "five_bridges"])
+def test_foresees_what_the_rules_say(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    game = get_game(name)
+    states = random_positions(game, 150, seed=3)
+    observations, masks = seen_at(game, states)
+    kept = []
+    foresee = domaster_network._foresee
+    monkeypatch.setattr(domaster_network, "_foresee", lambda *given: kept.append(foresee(*given)) or kept[-1])
+    DomasterNetwork(game)(observations, masks)
+    foreseen = kept[0][:, 0].numpy()
+    finished = 0
+    for row in range(len(states)):
+        mover = int(states["mover"][row])
+        for action in np.flatnonzero(masks[row, :99]):
+            after = states[row : row + 1].copy()
+            play(after[0], int(action))
+            facts = foreseen[row, action // 11, action % 11]
+            assert facts[0] == after["deal_over"][0]
+            if after["deal_over"][0]:
+                finished += 1
+                continue
+            ends = open_ends(after[0])
+            for seat, first in ((1 - mover, 1), (mover, 4)):
+                fits = [done for tile in playable_tiles(after[0], seat) for pip, done in ends if pip in tile]
+                assert facts[first : first + 3] == pytest.approx([sum(fits) / 4, float(any(fits)), len(fits) / 16])
+    assert finished > 3
+
+
+def test_the_order_of_the_columns_does_not_matter() -> None:
+    game = get_game("domaster")
+    observations, masks = seen_at(game, random_positions(game, 60, seed=5))
+    torch.manual_seed(0)
+    network = DomasterNetwork(game)
+    torch.nn.init.normal_(network.score.weight)
+    order = torch.tensor([4, 0, 7, 8, 1, 2, 3, 6, 5])
+    mine = game.layout.slices["my_columns"]
+    moved, moved_masks = observations.clone(), masks.clone()
+    moved[:, mine] = observations[:, mine].view(-1, 9, 30)[:, order].reshape(-1, 270)
+    moved_masks[:, :99] = masks[:, :99].view(-1, 9, 11)[:, order].reshape(-1, 99)
+    logits, values = network(observations, masks)
+    others, same_values = network(moved, moved_masks)
+    assert torch.allclose(logits[:, :99].view(-1, 9, 11)[:, order].reshape(-1, 99), others[:, :99], atol=1e-4)
+    assert torch.allclose(values, same_values, atol=1e-4)
