@@ -116,7 +116,8 @@ class NetworkPolicy(MaskableActorCriticPolicy):
         logits, values = self.network(obs, masks)
         log_probabilities = masked_log_probabilities(logits, masks)
         chosen = log_probabilities.gather(1, actions.long().reshape(-1, 1)).squeeze(1)
-        entropies = -(log_probabilities.exp() * log_probabilities).sum(dim=1)
+        legal = log_probabilities.masked_fill(masks == 0, 0.0)  # exponentials of -1e9 are slow to take
+        entropies = -(legal.exp() * legal).sum(dim=1)
         return values.unsqueeze(1), chosen, entropies
 
     def get_distribution(  # type: ignore[override]

@@ -15,7 +15,7 @@ NUM_TILES = 21
 NO_TILE = NUM_TILES
 LEVELS = 4
 FACTS = 3 + LEVELS + 4  # see _tile_facts
-SCALARS = 8
+SCALARS = 8 + 6  # see forward
 KINDS = 4  # ground, upper from the hand, lift, end of the turn
 STEPS = ((0, 1), (1, 0), (0, -1), (-1, 0))  # east, south, west, north
 
@@ -25,7 +25,7 @@ class ThirdLevelNetwork(nn.Module):
 
     Two neighbouring halves at equal height are a place for the one tile that has their pips. So each placement looks
     up, for each neighbour of its halves, the tile that belongs to the pair and what is known of it (in my hand, unseen,
-    on which level, can be lifted, places that it has), along with the neighbour's height against the new one's. The
+    on which level, can be lifted, places that it has), along with the new height and the neighbour's against it. The
     weights are shared by tiles, cells and directions. The value comes from the facts of all tiles.
 
     Args:
@@ -50,8 +50,8 @@ class ThirdLevelNetwork(nn.Module):
             nn.Linear(2 * tile_width + SCALARS, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU()
         )
         self.tile_view = nn.Linear(tile_width, tile_width)
-        self.height_view = nn.Embedding(2 * LEVELS, tile_width)
-        self.kind_view = nn.Embedding(KINDS, width)
+        self.height_view = nn.Embedding(LEVELS * 2 * LEVELS, tile_width)
+        self.kind_view = nn.Embedding(KINDS * LEVELS, width)
         self.own_tile = nn.Linear(tile_width, width)
         self.neighbours = nn.Linear(tile_width, width)
         self.whole = nn.Linear(width, width)
@@ -90,6 +90,9 @@ class ThirdLevelNetwork(nn.Module):
         names = ("phase", "my_turn", "their_hand_count", "pool_count", "passed", "opened")
         scalars = torch.cat([seen[:, self.slices[name]].float() for name in names], dim=1)
         scalars = scalars / torch.tensor([1.0, 1.0, 1.0, 1.0, float(self.hand_size), 18.0, 1.0, 1.0])
+        places = torch.stack([seen[:, self.slices[name]] > 0 for name in ("places_2", "places_3")], dim=1)
+        owners = torch.stack([seen[:, self.slices[name]] > 0 for name in ("my_hand", "unseen", "liftable")], dim=1)
+        scalars = torch.cat((scalars, torch.bmm(places.float(), owners.float().transpose(1, 2)).flatten(1)), dim=1)
         tiles = torch.relu(self.tile_encoder(self._tile_facts(seen)))
         whole = self.trunk(torch.cat((tiles.mean(dim=1), tiles.amax(dim=1), scalars), dim=1))
         value = self.value(whole).squeeze(1)
@@ -123,11 +126,16 @@ class ThirdLevelNetwork(nn.Module):
         at = rows.unsqueeze(1)
         belongs = self.pair[half * 8 + pips[at, around]]
         belongs = torch.where(inside, belongs, torch.full_like(belongs, NO_TILE))
+        level = (new_height - 1).clamp(max=LEVELS - 1)
         relative = (heights[at, around] - new_height.unsqueeze(1) + LEVELS).clamp(0, 2 * LEVELS - 1)
+        relative = relative + 2 * LEVELS * level.unsqueeze(1)
         looked = self.tile_view(tiles)[at, belongs] + self.height_view(relative)
         heard = (torch.relu(looked) * (belongs != NO_TILE).unsqueeze(2)).sum(dim=1)
         hidden = (
-            self.own_tile(tiles[rows, tile]) + self.neighbours(heard) + self.kind_view(kind) + self.whole(whole)[rows]
+            self.own_tile(tiles[rows, tile])
+            + self.neighbours(heard)
+            + self.kind_view(KINDS * level + kind)
+            + self.whole(whole)[rows]
         )
         scores = self.score(torch.relu(self.hidden(torch.relu(hidden)))).squeeze(1)
         logits = torch.zeros_like(action_mask, dtype=torch.float32)

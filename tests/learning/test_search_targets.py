@@ -1,0 +1,97 @@
+"""Tests of search-guided targets: what is learned from searched positions, with and without the network's guidance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from domino_envs.agents.mate_solver import mate_values
+from domino_envs.agents.positions import random_positions
+from domino_envs.engine import look_as, write_mask
+from domino_envs.games import get_game
+from domino_envs.learning.search_targets import SearchTargets
+
+MATE = get_game("mate")
+Arrays = tuple[NDArray[np.void], NDArray[np.int8], NDArray[np.int8]]
+
+
+def decisions(count: int, seed: int) -> Arrays:
+    """Return positions of Mate with a choice to make, what their movers see, and the action masks."""
+    states = random_positions(MATE, count, seed=seed)
+    observations = np.zeros((count, MATE.layout.size), dtype=np.int8)
+    masks = np.zeros((count, MATE.num_actions), dtype=np.int8)
+    actions = np.zeros(2 * MATE.num_actions, dtype=np.int32)
+    for row in range(count):
+        look_as(states, row, int(states["mover"][row]), observations[row])
+        write_mask(states, row, masks[row], actions)
+    free = masks.sum(axis=1) > 1
+    return states[free], observations[free], masks[free]
+
+
+def indifferent(
+    observations: NDArray[np.int8], action_masks: NDArray[np.int8]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    return np.zeros(action_masks.shape, dtype=np.float32), np.zeros(len(action_masks), dtype=np.float32)
+
+
+def targets(**named: object) -> SearchTargets:
+    settings = {"simulations": 300, "capacity": 500, "value_scale": 0.02} | named
+    return SearchTargets(MATE, **settings)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("guided", [False, True])
+def test_finds_the_best_moves_and_their_values(guided: bool) -> None:
+    states, observations, masks = decisions(150, seed=1)
+    found = targets(guided=guided)
+    found.add(states, observations, masks, seed=2, judge=indifferent)
+    count = len(states)
+    assert len(found) == count and np.array_equal(found.observations[:count], observations)
+    shares = found.probabilities[:count]
+    assert shares.sum(axis=1) == pytest.approx(1.0, abs=1e-5) and (shares[masks == 0] == 0).all()
+    exact = mate_values(states).astype(np.float64)
+    best = exact.max(axis=1)
+    likeliest = exact[np.arange(count), shares.argmax(axis=1)]
+    assert (likeliest == best).mean() > 0.8
+    assert np.median(np.abs(found.values[:count] * 50 - best)) < 1.0
+
+
+def test_sharper_targets_keep_the_order() -> None:
+    given = decisions(60, seed=3)
+    flat, sharp = targets(simulations=20), targets(simulations=20, sharpness=2.0)
+    for one in (flat, sharp):
+        one.add(*given, seed=4, judge=indifferent)
+    count = len(given[0])
+    assert (sharp.probabilities[:count].max(axis=1) >= flat.probabilities[:count].max(axis=1) - 1e-6).all()
+    assert sharp.probabilities[:count].max(axis=1).mean() > flat.probabilities[:count].max(axis=1).mean() + 0.01
+    assert np.array_equal(sharp.probabilities > 0, flat.probabilities > 0)
+
+
+def test_a_guided_search_asks_about_many_positions_at_once_and_repeats() -> None:
+    given = decisions(100, seed=5)
+    sizes: list[int] = []
+
+    def counted(
+        observations: NDArray[np.int8], action_masks: NDArray[np.int8]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        sizes.append(len(observations))
+        return indifferent(observations, action_masks)
+
+    first, second = targets(guided=True, simulations=40), targets(guided=True, simulations=40)
+    first.add(*given, seed=6, judge=counted)
+    second.add(*given, seed=6, judge=indifferent)
+    assert np.array_equal(first.probabilities, second.probabilities)
+    assert max(sizes) > 60
+
+
+def test_old_positions_make_room() -> None:
+    given = decisions(100, seed=7)
+    found = targets(capacity=30, simulations=5)
+    found.add(*(part[:25] for part in given), seed=1, judge=indifferent)
+    found.add(*(part[25:50] for part in given), seed=1, judge=indifferent)
+    assert len(found) == 30
+    assert np.array_equal(found.observations[:20], given[1][30:50])
+    batch = next(found.batches(np.random.default_rng(0), 1, 16))
+    assert [tuple(part.shape) for part in batch] == [(16, MATE.layout.size), (16, 42), (16, 42), (16,)]
+    assert all(isinstance(part, torch.Tensor) for part in batch)
