@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ..games import Game
+from .legal_moves import LegalMovesNetwork, LegalScores
 
 __all__ = ["DomasterNetwork"]
 
@@ -19,7 +20,7 @@ REACH = 5
 KINDS = 2 * ROWS  # tiles: mine and theirs, by depth in their column
 TOTALS = 2 * REACH  # tiles that a chain may hold beside its first before it is finished
 END_FEATURES = 2 * (REACH + 1) + TOTALS  # tiles laid on this side, on the other, on both: one-hot
-WHOLE = 8  # see forward
+WHOLE = 8  # see score_legal
 MOVE_FEATURES = 7  # see _foresee
 
 
@@ -89,7 +90,7 @@ def _foresee(columns: Tensor, ends: _Ends) -> Tensor:
     return torch.cat((finishes, seen[:, :, 0], seen[:, :, 1]), dim=4)
 
 
-class DomasterNetwork(nn.Module):
+class DomasterNetwork(LegalMovesNetwork):
     """Pips are nodes. A tile joins its two pips (six kinds of edges: owner and depth), an open chain joins its ends'.
 
     What the nodes hear in a round is one product with an adjacency matrix ``(70, 10)`` and one linear layer, and the
@@ -128,8 +129,8 @@ class DomasterNetwork(nn.Module):
         nn.init.zeros_(self.score.weight)
         nn.init.zeros_(self.value_out.weight)
 
-    def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return logits ``(n, 100)`` and values ``(n,)`` of observations ``(n, size)``."""
+    def score_legal(self, observation: Tensor, action_mask: Tensor) -> LegalScores:
+        """Return scores of the legal actions and values; see :class:`LegalMovesNetwork`."""
         seen = observation.float()
         both = slice(self.slices["my_columns"].start, self.slices["their_columns"].stop)
         tiles = seen[:, both].view(-1, 2, COLUMNS, ROWS, PIPS)
@@ -183,11 +184,9 @@ class DomasterNetwork(nn.Module):
         end = self.end(torch.cat((torch.bmm(end_pips, nodes), torch.bmm(across, nodes), end_features), dim=2))
         new_chain = self.new_chain.expand(seen.shape[0], 1, -1)
         slots = torch.cat((end, new_chain), dim=1) + self.whole(pooled).unsqueeze(1)
-        # Only the legal moves are scored; a pass is never a choice.
-        rows, actions = action_mask[:, : COLUMNS * (ENDS + 1)].nonzero(as_tuple=True)
-        columns_of, slots_of = actions // (ENDS + 1), actions % (ENDS + 1)
+        rows, actions = action_mask.nonzero(as_tuple=True)
+        columns_of, slots_of = actions // (ENDS + 1) % COLUMNS, actions % (ENDS + 1)  # a pass is never a choice
         ahead = self.foreseen(foreseen[rows, 0, columns_of, slots_of])
         joined = column[rows, columns_of] + slots[rows, slots_of] + ahead
         scores = self.score(torch.relu(self.hidden(torch.relu(joined)))).squeeze(1)
-        logits = torch.zeros_like(action_mask, dtype=torch.float32).index_put((rows, actions), scores.float())
-        return logits, self.value(pooled).squeeze(1)
+        return LegalScores(rows, actions, scores, self.value(pooled).squeeze(1))

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from ..games import Game
 from ..tiles import DOUBLE_SIX_WITHOUT_DOUBLES as TILES
+from .legal_moves import LegalMovesNetwork, LegalScores
 
 __all__ = ["MateNetwork"]
 
@@ -15,7 +16,7 @@ PIPS = 7
 POINTS_SCALE = 50.0
 
 
-class MateNetwork(nn.Module):
+class MateNetwork(LegalMovesNetwork):
     """Pips are nodes; my tiles and their tiles are two kinds of edges between them.
 
     In each round a node hears the sums of its neighbours along either kind; the weights of a round are its own. A move
@@ -59,8 +60,8 @@ class MateNetwork(nn.Module):
         nn.init.zeros_(self.score.weight)
         nn.init.zeros_(self.value_out.weight)
 
-    def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return logits ``(n, 42)`` and values ``(n,)`` of observations ``(n, size)``."""
+    def score_legal(self, observation: Tensor, action_mask: Tensor) -> LegalScores:
+        """Return scores of the legal actions and values; see :class:`LegalMovesNetwork`."""
         seen = observation.float()
         mine = seen[:, self.slices["my_hand"]]
         theirs = seen[:, self.slices["their_hand"]]
@@ -82,11 +83,10 @@ class MateNetwork(nn.Module):
         for norm, update in zip(self.norms, self.updates, strict=True):
             heard = torch.bmm(both, nodes).view(n, PIPS, 2 * self.width)
             nodes = nodes + torch.relu(update(torch.cat((norm(nodes), heard), dim=2)))
-        rows, actions = action_mask.nonzero(as_tuple=True)  # only the legal moves are scored
+        rows, actions = action_mask.nonzero(as_tuple=True)
         start = self.score_from(nodes)[rows, self.touching[actions]]
         end = self.score_to(nodes)[rows, self.opening[actions]]
         scores = self.score(torch.relu(start + end)).squeeze(1)
-        logits = torch.zeros_like(action_mask, dtype=torch.float32).index_put((rows, actions), scores.float())
         at_open = torch.bmm(open_pips.unsqueeze(1), nodes).squeeze(1)
         value = self.value(torch.cat((at_open, nodes.mean(dim=1)), dim=1)).squeeze(1)
-        return logits, value
+        return LegalScores(rows, actions, scores, value)

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from ..games import Game
 from .domaster_network import DomasterNetwork
+from .legal_moves import score_legal
 from .mate_network import MateNetwork
 from .mlp_network import MlpNetwork
 from .third_level_network import ThirdLevelNetwork
@@ -99,26 +100,22 @@ class NetworkPolicy(MaskableActorCriticPolicy):
         self, obs: Tensor, deterministic: bool = False, action_masks: NDArray[Any] | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return actions ``(n,)``, values ``(n, 1)`` and log-probabilities ``(n,)``."""
-        masks = self._masks(action_masks, len(obs))
-        logits, values = self.network(obs, masks)
-        log_probabilities = masked_log_probabilities(logits, masks)
+        legal = score_legal(self.network, obs, self._masks(action_masks, len(obs)))
+        log_probabilities = legal.log_probabilities()
         scores = log_probabilities
         if not deterministic:
             scores = scores - torch.log(-torch.log(torch.rand_like(scores).clamp_(1e-10, 1 - 1e-7)))
-        actions = scores.argmax(dim=1)
-        return actions, values.unsqueeze(1), log_probabilities.gather(1, actions.unsqueeze(1)).squeeze(1)
+        actions = legal.best(scores)
+        return actions, legal.values.unsqueeze(1), log_probabilities[legal.at(actions)]
 
     def evaluate_actions(
         self, obs: Tensor, actions: Tensor, action_masks: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return values ``(n, 1)``, log-probabilities of the actions ``(n,)`` and entropies ``(n,)``."""
-        masks = self._masks(action_masks, len(obs))
-        logits, values = self.network(obs, masks)
-        log_probabilities = masked_log_probabilities(logits, masks)
-        chosen = log_probabilities.gather(1, actions.long().reshape(-1, 1)).squeeze(1)
-        legal = log_probabilities.masked_fill(masks == 0, 0.0)  # exponentials of -1e9 are slow to take
-        entropies = -(legal.exp() * legal).sum(dim=1)
-        return values.unsqueeze(1), chosen, entropies
+        legal = score_legal(self.network, obs, self._masks(action_masks, len(obs)))
+        log_probabilities = legal.log_probabilities()
+        entropies = -legal.sum_by_row(log_probabilities.exp() * log_probabilities)
+        return legal.values.unsqueeze(1), log_probabilities[legal.at(actions.long().flatten())], entropies
 
     def get_distribution(  # type: ignore[override]
         self, obs: Tensor, action_masks: NDArray[Any] | None = None

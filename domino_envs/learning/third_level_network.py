@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from ..games import Game
 from ..tiles import DOUBLE_SIX_WITHOUT_DOUBLES as TILES
+from .legal_moves import LegalMovesNetwork, LegalScores
 
 __all__ = ["ThirdLevelNetwork"]
 
@@ -15,12 +16,12 @@ NUM_TILES = 21
 NO_TILE = NUM_TILES
 LEVELS = 4
 FACTS = 3 + LEVELS + 4  # see _tile_facts
-SCALARS = 8 + 6  # see forward
+SCALARS = 8 + 6  # see score_legal
 KINDS = 4  # ground, upper from the hand, lift, end of the turn
 STEPS = ((0, 1), (1, 0), (0, -1), (-1, 0))  # east, south, west, north
 
 
-class ThirdLevelNetwork(nn.Module):
+class ThirdLevelNetwork(LegalMovesNetwork):
     """Scores a placement by the new neighbours of its two halves.
 
     Two neighbouring halves at equal height are a place for the one tile that has their pips. So each placement looks
@@ -84,8 +85,8 @@ class ThirdLevelNetwork(nn.Module):
         facts.append((seen[:, self.slices["places_3"]] > 0).float())
         return torch.cat((torch.stack(facts, dim=2), nn.functional.one_hot(level, LEVELS).float()), dim=2)
 
-    def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return logits ``(n, num_actions)``, 0 at illegal actions, and values ``(n,)``."""
+    def score_legal(self, observation: Tensor, action_mask: Tensor) -> LegalScores:
+        """Return scores of the legal actions and values; see :class:`LegalMovesNetwork`."""
         seen = observation
         names = ("phase", "my_turn", "their_hand_count", "pool_count", "passed", "opened")
         scalars = torch.cat([seen[:, self.slices[name]].float() for name in names], dim=1)
@@ -122,15 +123,14 @@ class ThirdLevelNetwork(nn.Module):
 
         around = torch.cat((first.unsqueeze(1) + self.offsets, second.unsqueeze(1) + self.offsets), dim=1)  # (m, 8)
         half = torch.stack((pip_1, pip_2), dim=1).repeat_interleave(4, dim=1)
+        belongs = self.pair[half * 8 + pips[rows.unsqueeze(1), around]]
         inside = (around != first.unsqueeze(1)) & (around != second.unsqueeze(1)) & ~ends.unsqueeze(1)
-        at = rows.unsqueeze(1)
-        belongs = self.pair[half * 8 + pips[at, around]]
-        belongs = torch.where(inside, belongs, torch.full_like(belongs, NO_TILE))
+        which, direction = ((belongs != NO_TILE) & inside).nonzero(as_tuple=True)  # most neighbours are empty
         level = (new_height - 1).clamp(max=LEVELS - 1)
-        relative = (heights[at, around] - new_height.unsqueeze(1) + LEVELS).clamp(0, 2 * LEVELS - 1)
-        relative = relative + 2 * LEVELS * level.unsqueeze(1)
-        looked = self.tile_view(tiles)[at, belongs] + self.height_view(relative)
-        heard = (torch.relu(looked) * (belongs != NO_TILE).unsqueeze(2)).sum(dim=1)
+        relative = heights[rows[which], around[which, direction]] - new_height[which] + LEVELS
+        relative = relative.clamp(0, 2 * LEVELS - 1) + 2 * LEVELS * level[which]
+        looked = torch.relu(self.tile_view(tiles)[rows[which], belongs[which, direction]] + self.height_view(relative))
+        heard = torch.zeros_like(tiles[rows, 0]).scatter_add(0, which.unsqueeze(1).expand_as(looked), looked)
         hidden = (
             self.own_tile(tiles[rows, tile])
             + self.neighbours(heard)
@@ -138,5 +138,4 @@ class ThirdLevelNetwork(nn.Module):
             + self.whole(whole)[rows]
         )
         scores = self.score(torch.relu(self.hidden(torch.relu(hidden)))).squeeze(1)
-        logits = torch.zeros_like(action_mask, dtype=torch.float32)
-        return logits.index_put((rows, actions), scores), value
+        return LegalScores(rows, actions, scores, value)
