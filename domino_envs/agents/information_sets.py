@@ -23,7 +23,7 @@ from .search_tree import SearchTree, Settings
 from .skills import CERTAIN, has_skill, rate, resample, rollout
 from .tree import deal_result
 
-__all__ = ["InformationSetTree"]
+__all__ = ["CODE_BITS", "DEEPEST", "InformationSetTree", "fill_slots", "slot_of"]
 
 _NODE = np.dtype(
     [
@@ -34,12 +34,12 @@ _NODE = np.dtype(
     ],
     align=True,
 )
-_CODE_BITS = 40
-_DEEPEST = 128
+CODE_BITS = 40  # of a move, in a node's key
+DEEPEST = 128  # nodes on a path
 
 
 @kernel
-def _slot(nodes: Any, slots: Any, key: int) -> int:
+def slot_of(nodes: Any, slots: Any, key: int) -> int:
     """Return the place of a key in the hash table, or the free one where it belongs."""
     mask = len(slots) - 1
     slot = int64(mix_uint64(np.uint64(key)) & np.uint64(mask))
@@ -49,9 +49,10 @@ def _slot(nodes: Any, slots: Any, key: int) -> int:
 
 
 @kernel
-def _fill_slots(nodes: Any, used: int, slots: Any) -> None:
+def fill_slots(nodes: Any, used: int, slots: Any) -> None:
+    """Enter the nodes in use into an empty hash table."""
     for index in range(1, used):
-        slots[_slot(nodes, slots, nodes[index]["key"])] = index
+        slots[slot_of(nodes, slots, nodes[index]["key"])] = index
 
 
 @kernel
@@ -87,13 +88,13 @@ def _simulate(
         index, depth = int64(0), 0
         path[0] = 0
         new = False
-        while not (new or state["deal_over"] or depth == _DEEPEST - 1):
+        while not (new or state["deal_over"] or depth == DEEPEST - 1):
             sign = 1.0 if state["mover"] == 0 else -1.0
             known, others = 0, 0
             chosen, other, child = int64(-1), int64(-1), int64(-1)
             best, foremost = -1e9, -1e9
             for i in range(moves(state, actions)):
-                found = int64(slots[_slot(nodes, slots, index << _CODE_BITS | describe(state, int64(actions[i])))])
+                found = int64(slots[slot_of(nodes, slots, index << CODE_BITS | describe(state, int64(actions[i])))])
                 if found:
                     known += 1
                     node = nodes[found]
@@ -113,8 +114,8 @@ def _simulate(
             if others and known <= widening * sqrt(float(nodes[index]["visits"])):
                 new = True
                 chosen, child = other, int64(used)
-                key = index << _CODE_BITS | describe(state, chosen)
-                slots[_slot(nodes, slots, key)] = used
+                key = index << CODE_BITS | describe(state, chosen)
+                slots[slot_of(nodes, slots, key)] = used
                 node = nodes[used]
                 node["key"] = key
                 node["visits"], node["available"], node["total"] = 0, 1, 0.0
@@ -145,7 +146,7 @@ def _rate_root(root: Any, actions: Any, ratings: Any, spare: Any, rngs: Any, lan
 @kernel
 def _read_root(nodes: Any, slots: Any, root: Any, actions: Any, count: int, visits: Any, totals: Any) -> None:
     for i in range(count):
-        found = slots[_slot(nodes, slots, describe(root[0], int64(actions[i])))]
+        found = slots[slot_of(nodes, slots, describe(root[0], int64(actions[i])))]
         if found:
             visits[i] = nodes[found]["visits"]
             totals[i] = nodes[found]["total"]
@@ -166,7 +167,7 @@ class InformationSetTree(SearchTree):
         self._scratch = np.zeros(1, dtype=game.dtype)
         self._actions = np.zeros(2 * game.num_actions, dtype=np.int32)
         self._ratings = np.zeros(game.num_actions)
-        self._path = np.zeros(_DEEPEST, dtype=np.int32)
+        self._path = np.zeros(DEEPEST, dtype=np.int32)
 
     def start(self, state: NDArray[Any]) -> None:
         """Forget everything and start from a position, a record of shape ``(1,)``."""
@@ -212,7 +213,7 @@ class InformationSetTree(SearchTree):
             if self._used == len(self._nodes):
                 self._nodes = np.concatenate([self._nodes, np.zeros_like(self._nodes)])
                 self._slots = np.zeros(2 * len(self._nodes), dtype=np.int32)
-                _fill_slots(self._nodes, self._used, self._slots)
+                fill_slots(self._nodes, self._used, self._slots)
 
     def report(self, visits: NDArray[np.int32], values: NDArray[np.float32]) -> float:
         """Write visits and values by action, as in ``SearchResult``, and return the root's value."""

@@ -6,7 +6,6 @@ proofs of :mod:`domino_envs.agents.tree`.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from math import sqrt
 from typing import Any
@@ -20,10 +19,9 @@ from ..games import Game
 from ..games.kernels import observe, play
 from ..jit import int64, kernel
 from .search_tree import SearchTree, Settings
-from .skills import resample
 from .tree import back_up, expand, tighten
 
-__all__ = ["DealtPolicyTree", "Judge", "PolicyTree", "grow_together"]
+__all__ = ["EXPLORATION", "Judge", "PolicyTree", "grow_together", "probabilities_from"]
 
 #: Logits ``(n, actions)`` and values ``(n,)`` from observations and action masks.
 Judge = Callable[[NDArray[np.int8], NDArray[np.int8]], tuple[NDArray[np.float32], NDArray[np.float32]]]
@@ -33,7 +31,6 @@ BATCH = 8  # leaves that the policy judges at once
 BATCH_TOGETHER = 4  # leaves of each tree, where many grow together
 TOGETHER = 64  # trees
 NOISE_SPREAD = 10.0  # of the noise at the root: Dirichlet, this much shared by the actions
-DEALS = 8  # of the hidden tiles, in a game that has some
 _BEYOND = 1e9
 
 
@@ -142,10 +139,11 @@ def _enter_judgements(tree: Any, leaves: Any, waiting: int, probabilities: Any, 
         back_up(tree, leaf, float(values[i]) if node["seat"] == 0 else -float(values[i]))
 
 
-@kernel
-def _deal_hidden(states: Any, seat: int, rngs: Any) -> None:
-    """Deal anew what a seat cannot know of ``states[0]``."""
-    resample(states[0], seat, rngs, 0)
+def probabilities_from(logits: NDArray[np.float32], masks: NDArray[np.int8]) -> NDArray[np.float32]:
+    """Return the softmax over the legal actions, ``float32 (n, actions)``."""
+    weights = np.exp(logits - logits.max(axis=1, keepdims=True)) * masks
+    probabilities: NDArray[np.float32] = weights / weights.sum(axis=1, keepdims=True)
+    return probabilities
 
 
 class PolicyTree(SearchTree):
@@ -209,8 +207,7 @@ class PolicyTree(SearchTree):
         """Enter what the judge says of the leaves found last, a row for each."""
         if not self._waiting:
             return
-        weights = np.exp(logits - logits.max(axis=1, keepdims=True)) * masks
-        probabilities = weights / weights.sum(axis=1, keepdims=True)
+        probabilities = probabilities_from(logits, masks)
         if self.noise and self._leaves[0] == 0:
             legal = np.flatnonzero(masks[0])
             rng = np.random.default_rng(int(self.streams[0]))
@@ -253,63 +250,3 @@ def grow_together(trees: Sequence[PolicyTree], simulations: int, judge: Judge) -
             for i, start, end in spans:
                 trees[i].enter_judgements(logits[start:end], values[start:end], masks[start:end])
         growing = [i for i in growing if left[i] > 0 and not trees[i].solved]
-
-
-class DealtPolicyTree(PolicyTree):
-    """The same for a game with hidden tiles: the budget is shared by trees over deals of what the mover cannot know.
-
-    The true hidden tiles are never looked at. Each tree plays its deal with open tiles, so it does not weigh what a
-    move tells the opponent.
-    """
-
-    def start(self, state: NDArray[Any]) -> None:
-        """Forget everything and start from a position."""
-        self._position = state.copy()
-        self._visits = np.zeros(self.game.num_actions, dtype=np.int64)
-        self._totals = np.zeros(self.game.num_actions)
-
-    def advance(self, state: NDArray[Any], played: int | None = None) -> bool:
-        """Start anew: what was drawn meanwhile is in no tree."""
-        self.start(state)
-        return False
-
-    def run(self, simulations: int) -> None:
-        """Share the simulations out."""
-        for deal in range(DEALS):
-            share = simulations * (deal + 1) // DEALS - simulations * deal // DEALS
-            if share:
-                self._search_deal(share)
-
-    def run_for(self, seconds: float) -> None:
-        """Search one deal after another until the time is up."""
-        end = time.perf_counter() + seconds
-        while True:
-            self._search_deal(2 * BATCH)
-            if time.perf_counter() >= end:
-                return
-
-    def _search_deal(self, simulations: int) -> None:
-        dealt = self._position.copy()
-        seat = int(dealt["mover"][0])
-        _deal_hidden(dealt, seat, self.streams)
-        super().start(dealt)
-        self._simulate(simulations)
-        if not len(self._children):  # solved at once
-            self._simulate(1)
-        children = self._children
-        if self.solved:  # the tree stopped: all of its share goes to the proven moves
-            sign = 1 - 2 * seat
-            bounds = children["low"] if sign > 0 else -children["high"]
-            best = children["action"][bounds == bounds.max()]
-            self._visits[best] += max(1, simulations // len(best))
-            self._totals[best] += float(bounds.max()) * max(1, simulations // len(best))
-            return
-        self._visits[children["action"]] += children["visits"]
-        self._totals[children["action"]] += (1 - 2 * seat) * children["total"]
-
-    def report(self, visits: NDArray[np.int32], values: NDArray[np.float32]) -> float:
-        """Write visits and values by action over all deals, and return the position's value."""
-        visits[:] = self._visits
-        tried = self._visits > 0
-        values[tried] = self.settings.scale * self._totals[tried] / self._visits[tried]
-        return float(self.settings.scale * self._totals.sum() / max(1, self._visits.sum()))

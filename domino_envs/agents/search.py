@@ -14,7 +14,8 @@ from ..games import Game, as_game
 from ..policies import PolicyError, SavedPolicy, load_policy
 from .base import Agent
 from .information_sets import InformationSetTree
-from .policy_search import DealtPolicyTree, PolicyTree
+from .policy_information_sets import PolicyInformationSetTree
+from .policy_search import PolicyTree
 from .search_tree import SearchTree, Settings
 
 __all__ = ["SearchAgent", "SearchResult", "Settings", "search"]
@@ -51,7 +52,8 @@ def _make_tree(
 ) -> SearchTree:
     if policy is not None:
         points = float(policy.card.get("value_points", 1.0))
-        return (DealtPolicyTree if game.hidden.size else PolicyTree)(game, streams, policy.evaluate, points, settings)
+        tree = PolicyInformationSetTree if game.hidden.size else PolicyTree
+        return tree(game, streams, policy.evaluate, points, settings)
     return (InformationSetTree if game.hidden.size else SearchTree)(game, streams, settings)
 
 

@@ -98,8 +98,8 @@ def test_hidden_tiles_do_not_change_what_is_found():
 
 
 def test_plays_whole_games_and_beats_random():
-    agent = make_agent("search:80+policy:third_level", THIRD_LEVEL, seed=1, mode="best")
-    assert agent.name == "search:80+policy:third_level"
+    agent = make_agent("search:32+policy:third_level", THIRD_LEVEL, seed=1, mode="best")
+    assert agent.name == "search:32+policy:third_level"
     assert score(THIRD_LEVEL, agent, make_agent("random", THIRD_LEVEL, seed=2), deals=10, seed=3) > 0.5
 
 
