@@ -37,7 +37,8 @@ class Settings:
 
     Attributes:
         exploration: weight of exploration in the upper confidence bound.
-        prior_weight: visits that the estimate of a new node (the skill ``assess``) counts for.
+        prior_weight: visits that the estimate of a new node (the skill ``assess``) counts for, above 0; with little
+            each move is tried once before any is tried again.
         estimate_share: weight of that estimate in a leaf's result, from 0 to 1; the rest is a rollout's.
         widening: with hidden tiles, how many moves a node takes in: this times the root of its visits.
         scale: what a deal's points are divided by.
@@ -50,6 +51,16 @@ class Settings:
     widening: float = 1.0
     scale: float = 1.0
     limit: float = 1e6
+
+    def __post_init__(self) -> None:
+        """Check what the search divides by.
+
+        Raises:
+            ValueError: for a ``prior_weight`` or a ``scale`` that is not above 0.
+        """
+        for name in ("prior_weight", "scale"):
+            if not getattr(self, name) > 0.0:
+                raise ValueError(f"{name} must be above 0, got {getattr(self, name)!r}")
 
 
 #: Found by trial, in matches at 1000 simulations.

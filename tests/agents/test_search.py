@@ -152,3 +152,9 @@ def test_a_move_of_one_choice_is_played_at_once():
     played = make_agent("search:1000000000", DOMASTER).act(None, masks[forced], states[forced])
     assert (masks[forced, :][np.arange(forced.sum()), played] == 1).all()
     assert after(states[forced], 0, played[0])["ply"][0] >= 0
+
+
+@pytest.mark.parametrize("name", ["prior_weight", "scale"])
+def test_settings_that_would_divide_by_nothing_are_refused(name):
+    with pytest.raises(ValueError, match=f"{name} must be above 0, got 0.0"):
+        Settings(**{name: 0.0})
