@@ -21,7 +21,17 @@ from torch import Tensor, nn
 from ..agents.positions import random_positions
 from ..arena.exact import views
 from ..games import Game
-from ..policies import POLICY_SUFFIXES, PolicyError, SavedPolicy, card_for, policy_paths, read_policy, write_card
+from ..policies import (
+    POLICY_SUFFIXES,
+    PolicyError,
+    PolicyFiles,
+    SavedPolicy,
+    card_for,
+    layout_description,
+    policy_paths,
+    read_policy,
+    write_card,
+)
 from .policy import NetworkPolicy, make_network
 
 __all__ = ["MaskedGraph", "Sb3Network", "load_network", "load_weights", "network_of", "save_policy"]
@@ -183,13 +193,22 @@ def _compare(network: nn.Module, policy: SavedPolicy) -> None:
                 )
 
 
+def _read_to_train_on(source: str | Path, game: Game) -> PolicyFiles:
+    """Read a policy of this game, or of one with the same observations and actions, as Domaster and Five Bridges."""
+    files = read_policy(source)
+    same = files.game.num_actions == game.num_actions and layout_description(files.game) == layout_description(game)
+    return files if same else read_policy(source, game)  # which says what differs
+
+
 def load_weights(source: str | Path, game: Game, network: nn.Module) -> dict[str, Any]:
     """Fill a network with a saved policy's weights and return the policy's card.
+
+    The policy may be one of another game with the same observations and actions (Domaster and Five Bridges).
 
     Raises:
         PolicyError: as :func:`domino_envs.policies.read_policy`, and if the weights do not fit the network.
     """
-    files = read_policy(source, game)
+    files = _read_to_train_on(source, game)
     _fill(network, files.weights, files.paths[".safetensors"])
     return files.card
 
@@ -197,11 +216,13 @@ def load_weights(source: str | Path, game: Game, network: nn.Module) -> dict[str
 def load_network(source: str | Path, game: Game) -> tuple[nn.Module, dict[str, Any]]:
     """Return a saved policy's network to train on, and its card, which names the architecture.
 
+    The policy may be one of another game, as for :func:`load_weights`.
+
     Raises:
         PolicyError: as :func:`domino_envs.policies.read_policy`; if the card names no network of this package, or the
             weights do not fit it.
     """
-    files = read_policy(source, game)
+    files = _read_to_train_on(source, game)
     where = files.paths[".json"]
     architecture = files.card.get("architecture")
     if not isinstance(architecture, dict) or not isinstance(architecture.get("sizes"), dict):

@@ -183,6 +183,18 @@ def test_weights_without_their_network_cannot_be_trained_on(architecture: Any, m
         load_network(tmp_path / "policy", game)
 
 
+def test_a_policy_of_a_game_that_looks_the_same_can_be_trained_on(tmp_path: Path) -> None:
+    domaster, five_bridges = get_game("domaster"), get_game("five_bridges")
+    network = random_network("domaster_graph", domaster)
+    architecture = {"network": "domaster_graph", "sizes": {}}
+    save_policy(tmp_path / "policy", domaster, network, {"architecture": architecture})
+    again, card = load_network(tmp_path / "policy", five_bridges)
+    assert card["game"] == "domaster"
+    assert all(torch.equal(weight, network.state_dict()[name]) for name, weight in again.state_dict().items())
+    with pytest.raises(PolicyError, match="is for game 'domaster', expected 'mate'"):
+        load_network(tmp_path / "policy", get_game("mate"))
+
+
 @pytest.fixture(scope="module")
 def plain_model() -> MaskablePPO:
     """sb3-contrib's own policy after a little training."""
