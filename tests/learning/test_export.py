@@ -186,7 +186,7 @@ def test_weights_without_their_network_cannot_be_trained_on(architecture: Any, m
 def test_a_policy_of_a_game_that_looks_the_same_can_be_trained_on(tmp_path: Path) -> None:
     domaster, five_bridges = get_game("domaster"), get_game("five_bridges")
     network = random_network("domaster_graph", domaster)
-    architecture = {"network": "domaster_graph", "sizes": {}}
+    architecture = {"network": "domaster_graph", "sizes": {"width": 16}}
     save_policy(tmp_path / "policy", domaster, network, {"architecture": architecture})
     again, card = load_network(tmp_path / "policy", five_bridges)
     assert card["game"] == "domaster"
