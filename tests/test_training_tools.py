@@ -182,16 +182,13 @@ def test_results_go_into_the_card(finished_run: Path) -> None:
     assert load_policy("mine").card == card
 
 
-def test_the_scorecard_goes_into_the_card(
-    finished_run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_scorecard_goes_into_the_card(finished_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from domino_envs.cli import main
 
     export.main(export.Arguments(finished_run, Path("mine")))
-    full = evaluate.scorecard
-    monkeypatch.setattr(evaluate, "scorecard", lambda *given, **named: full(*given, **named, deals=2))
-    evaluate.main(evaluate.Arguments("mate", "mine.json", scorecard=True, save=True, workers=1))
+    evaluate.main(evaluate.Arguments("mate", "mine.json", scorecard=True, save=True, workers=1, deals=2))
     card = read_card("mine.json")
+    assert card["scorecard"]["deals"] == 2
     assert [rung["opponent"] for rung in card["scorecard"]["ladder"]][:2] == ["random", "greedy"]
     capsys.readouterr()
     assert main(["policies", "--json", "mine.json"]) == 0

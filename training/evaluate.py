@@ -25,6 +25,8 @@ from domino_envs.arena.tournament import available_cores
 from domino_envs.games import Game, get_game
 from domino_envs.policies import is_policy_path, read_policy, write_card
 
+DEALS = 1000
+
 
 @dataclass
 class Arguments:
@@ -36,8 +38,9 @@ class Arguments:
     """Whoever is measured: a policy's path, or a name such as greedy, search:1000 or policy:mate."""
     opponents: tyro.conf.Positional[tuple[str, ...]] = ("random",)
     """Whom it plays."""
-    deals: int = 1000
-    """Deals against each opponent; twice as many games are played."""
+    deals: int | None = None
+    """Deals against each opponent, 1000 by default; twice as many games are played. With --scorecard the protocol's
+    number; a card with another says that it is not by the protocol."""
     seed: int = 0
     """Decides deals and choices."""
     mode: Literal["best", "sample"] = "best"
@@ -45,7 +48,7 @@ class Arguments:
     episode: str | None = None
     """What counts as a game; single deals by default, in Mate sets of two."""
     scorecard: bool = False
-    """Measure by the fixed protocol of 'domino-envs scorecard' instead; opponents, deals and seed are its own."""
+    """Measure by the fixed protocol of 'domino-envs scorecard' instead; opponents and seed are its own."""
     save: bool = False
     """Write the results into the policy's card."""
     json: bool = False
@@ -79,7 +82,7 @@ def measure(args: Arguments, game: Game) -> list[dict[str, Any]]:
             game,
             args.agent,
             opponent,
-            deals=args.deals,
+            deals=DEALS if args.deals is None else args.deals,
             seed=args.seed,
             episode=args.episode,
             mode=args.mode,
@@ -111,7 +114,7 @@ def table(args: Arguments, game: Game, found: list[dict[str, Any]]) -> str:
         for one in found
     ]
     header = ("against", "won", "drawn", "lost", "won % [Wilson]", "points % [by deal]")
-    title = f"{args.agent}, {game.title}, {args.deals} deals, each played twice, mode {args.mode!r}"
+    title = f"{args.agent}, {game.title}, {found[0]['mirrored_deals']} deals, each played twice, mode {args.mode!r}"
     return f"{title}\n\n{format_table(header, rows)}"
 
 
@@ -142,7 +145,7 @@ def main(args: Arguments) -> dict[str, Any]:
             raise ValueError(f"--save: {args.agent} is no saved policy, it has no card")
         game = read_policy(source, game).game
     if args.scorecard:
-        card = scorecard(game, args.agent, mode=args.mode, workers=args.workers, progress=True)
+        card = scorecard(game, args.agent, mode=args.mode, workers=args.workers, progress=True, deals=args.deals)
         facts: dict[str, Any] = {"scorecard": card.as_json()}
         shown = card.table()
     else:
