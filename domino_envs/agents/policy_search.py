@@ -225,6 +225,24 @@ class PolicyTree(SearchTree):
                 masks = self._masks[:waiting]
                 self.enter_judgements(*self.judge(self._seen[:waiting], masks), masks)
 
+    def report(self, visits: NDArray[np.int32], values: NDArray[np.float32]) -> float:
+        """Write visits and values by action, as in ``SearchResult``, and return the root's value.
+
+        Once a result is certain, only moves that promise more are visited; those that did not keep the promise count
+        no longer.
+        """
+        value = super().report(visits, values)
+        if not self.solved:
+            children, sign = self._children, 1 - 2 * int(self._root["mover"][0])
+            certain = children["low"] if sign > 0 else -children["high"]
+            actions = children["action"]
+            worse = values[actions] < self.settings.scale * certain.max()
+            if worse.any():
+                visits[actions[worse]] = 0
+                safe = int(actions[certain.argmax()])
+                visits[safe] = max(1, visits[safe])
+        return value
+
 
 def grow_together(trees: Sequence[PolicyTree], simulations: int, judge: Judge) -> None:
     """Let trees grow side by side, each by that many simulations, and ask the judge about the leaves of all at once.
