@@ -168,7 +168,10 @@ def test_starting_from_a_saved_policy() -> None:
     np.testing.assert_allclose(
         logits.numpy()[legal], saved.evaluate(batch.observations, batch.action_masks)[0][legal], atol=1e-4
     )
-    assert train.main(args) is not None
+    second = train.main(args)
+    assert second is not None
+    before, after = read_card(first)["training"], read_card(second)["training"]
+    assert after["continues"] == {name: before[name] for name in ("command", "plies", "seconds")}
 
 
 def test_mate_is_learned() -> None:

@@ -312,6 +312,15 @@ def build(args: Arguments, game: Game) -> SelfPlayPPO:
     )
 
 
+def origin(args: Arguments) -> dict[str, Any] | None:
+    """Return what made the policy that the run starts from, as its card says it; None if it starts from nothing."""
+    if args.init is None:
+        return None
+    with about("init"):
+        training = read_card(policy_source(args.init)).get("training") or {}
+    return {name: training[name] for name in ("command", "plies", "seconds", "continues") if name in training}
+
+
 def folder_of(args: Arguments) -> Path:
     """Return the run's folder."""
     assert args.out is not None
@@ -421,7 +430,7 @@ def main(args: Arguments) -> Path | None:
     command = command_of("training/train.py", args, "game", defaults=implied, without=("out", "resume"))
     supervisor = Supervisor(
         folder,
-        {"arguments": as_json(args), "command": command},
+        {"arguments": as_json(args), "command": command, "continues": origin(args)},
         rungs=args.scripted,
         evaluations=args.evaluations,
         evaluation_deals=args.evaluation_deals,

@@ -79,7 +79,7 @@ def card_facts(run: Mapping[str, Any]) -> dict[str, Any]:
 
     Args:
         run: facts of the run as its checkpoint has them: ``arguments`` (with ``network`` and ``sizes``), ``command``,
-            ``steps``, ``seconds``, ``history``.
+            ``steps``, ``seconds``, ``history``, and ``continues``, the same of the run that it started from.
     """
     arguments = run["arguments"]
     return {
@@ -92,6 +92,7 @@ def card_facts(run: Mapping[str, Any]) -> dict[str, Any]:
             "plies": run["steps"],
             "seconds": round(run["seconds"], 1),
             "history": run["history"],
+            **({"continues": run["continues"]} if run.get("continues") else {}),
         },
         "created": time.strftime("%Y-%m-%d"),
     }
