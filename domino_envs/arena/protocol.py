@@ -12,7 +12,7 @@ from ..games import Game
 
 __all__ = ["PROTOCOL_VERSION", "Protocol", "protocol_for"]
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -38,23 +38,27 @@ class Protocol:
     speed_positions: int = 100
 
 
+# Ratings as measured in docs/ladders.md.
 _PROTOCOLS = {
     "domaster": Protocol(
-        {"random": 0.0, "greedy": 453.0, "search:100": 735.0, "search:1000": 864.0, "search:10000": 1087.0},
+        {"random": 0.0, "greedy": 434.0, "search:100": 836.0, "search:1000": 1053.0},
         positions=10_000,
     ),
-    "five_bridges": Protocol({"random": 0.0, "greedy": 509.0}, positions=10_000),
+    "five_bridges": Protocol(
+        {"random": 0.0, "greedy": 392.0, "search:100": 764.0, "search:1000": 980.0},
+        positions=10_000,
+    ),
     "mate": Protocol(
         {
             "random": 0.0,
-            "greedy": 180.0,
-            "search:100": 465.0,
-            "search:1000": 615.0,
-            "search:10000": 672.0,
-            "perfect": 685.0,
+            "greedy": 175.0,
+            "search:100": 449.0,
+            "search:1000": 596.0,
+            "search:10000": 658.0,
+            "perfect": 669.0,
         }
     ),
-    "third_level": Protocol({"random": 0.0, "greedy": 143.0}),
+    "third_level": Protocol({"random": 0.0, "greedy": 216.0, "search:100": 252.0, "search:1000": 402.0}),
 }
 
 
