@@ -23,7 +23,7 @@ from .search_tree import SearchTree, Settings
 from .skills import CERTAIN, has_skill, rate, resample, rollout
 from .tree import deal_result
 
-__all__ = ["CODE_BITS", "DEEPEST", "InformationSetTree", "fill_slots", "slot_of"]
+__all__ = ["CODE_BITS", "DEEPEST", "InformationSetTree", "slot_of"]
 
 _NODE = np.dtype(
     [
@@ -49,7 +49,7 @@ def slot_of(nodes: Any, slots: Any, key: int) -> int:
 
 
 @kernel
-def fill_slots(nodes: Any, used: int, slots: Any) -> None:
+def _fill_slots(nodes: Any, used: int, slots: Any) -> None:
     """Enter the nodes in use into an empty hash table."""
     for index in range(1, used):
         slots[slot_of(nodes, slots, nodes[index]["key"])] = index
@@ -211,9 +211,13 @@ class InformationSetTree(SearchTree):
             )
             left -= done
             if self._used == len(self._nodes):
-                self._nodes = np.concatenate([self._nodes, np.zeros_like(self._nodes)])
-                self._slots = np.zeros(2 * len(self._nodes), dtype=np.int32)
-                fill_slots(self._nodes, self._used, self._slots)
+                self._make_room()
+
+    def _make_room(self) -> None:
+        """Double the array of nodes, and the hash table with it."""
+        self._nodes = np.concatenate([self._nodes, np.zeros_like(self._nodes)])
+        self._slots = np.zeros(2 * len(self._nodes), dtype=np.int32)
+        _fill_slots(self._nodes, self._used, self._slots)
 
     def report(self, visits: NDArray[np.int32], values: NDArray[np.float32]) -> float:
         """Write visits and values by action, as in ``SearchResult``, and return the root's value."""

@@ -19,7 +19,7 @@ from ..engine import write_mask
 from ..games import Game
 from ..games.kernels import describe, moves, observe, play
 from ..jit import int64, kernel
-from .information_sets import CODE_BITS, DEEPEST, InformationSetTree, fill_slots, slot_of
+from .information_sets import CODE_BITS, DEEPEST, InformationSetTree, slot_of
 from .policy_search import EXPLORATION, Judge, probabilities_from
 from .search_tree import Settings
 from .skills import resample
@@ -183,9 +183,7 @@ class PolicyInformationSetTree(InformationSetTree):
     def _descend(self, wanted: int) -> None:
         """Run that many simulations side by side."""
         while self._used + wanted * 2 > len(self._nodes):
-            self._nodes = np.concatenate([self._nodes, np.zeros_like(self._nodes)])
-            self._slots = np.zeros(2 * len(self._nodes), dtype=np.int32)
-            fill_slots(self._nodes, self._used, self._slots)
+            self._make_room()
         _begin(self._root, self._states[:wanted], self.streams, self._paths, self._depths, self._fresh)
         self._active[:wanted] = np.arange(wanted)
         active = wanted

@@ -19,7 +19,7 @@ from ..games import Game
 from ..games.kernels import observe, play
 from ..jit import int64, kernel
 from .search_tree import SearchTree, Settings
-from .tree import back_up, expand, tighten
+from .tree import back_up, expand
 
 __all__ = ["EXPLORATION", "Judge", "PolicyTree", "grow_together", "probabilities_from"]
 
@@ -108,9 +108,6 @@ def _find_leaves(
                 break
             if node["first"] < 0:
                 used = expand(tree, index, used, state, scratch[1:], rngs, 0, actions, scale, limit)
-                top = index
-                while top >= 0 and tighten(tree, top):
-                    top = int64(tree[top]["parent"])
                 if node["low"] == node["high"]:
                     continue
                 leaves[waiting] = index
@@ -198,7 +195,7 @@ class PolicyTree(SearchTree):
             masks,
         )
         if done == 0 and not self.solved:
-            self._nodes = np.concatenate([self._nodes, np.empty_like(self._nodes)])
+            self._make_room()
         return done, self._waiting
 
     def enter_judgements(

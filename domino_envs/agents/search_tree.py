@@ -194,7 +194,11 @@ class SearchTree:
             )
             left -= done
             if done == 0 and not self.solved:
-                self._nodes = np.concatenate([self._nodes, np.empty_like(self._nodes)])
+                self._make_room()
+
+    def _make_room(self) -> None:
+        """Double the array of nodes."""
+        self._nodes = np.concatenate([self._nodes, np.empty_like(self._nodes)])
 
     def _solve_end(self, max_nodes: int) -> None:
         """Enter exact results below the root where that is affordable."""

@@ -18,7 +18,7 @@ from ..games.kernels import moves, play
 from ..jit import int64, kernel
 from .skills import assess, rollout
 
-__all__ = ["NODE", "back_up", "deal_result", "expand", "keep_subtree", "new_node", "simulate", "tighten"]
+__all__ = ["NODE", "back_up", "deal_result", "expand", "keep_subtree", "new_node", "simulate"]
 
 _BEYOND = 1e9
 _NOISE = 1e-7  # times up to 1000: the order among children of equal priors
@@ -64,6 +64,22 @@ def new_node(tree: Any, index: int, parent: int, action: int, limit: float) -> N
 
 
 @kernel
+def _tighten(tree: Any, index: int) -> bool:
+    """Work out a node's bounds from its children's; return whether they have changed."""
+    node = tree[index]
+    low, high = tree[node["first"]]["low"], tree[node["first"]]["high"]
+    for i in range(node["first"] + 1, node["first"] + node["count"]):
+        if node["seat"] == 0:
+            low, high = max(low, tree[i]["low"]), max(high, tree[i]["high"])
+        else:
+            low, high = min(low, tree[i]["low"]), min(high, tree[i]["high"])
+    if low == node["low"] and high == node["high"]:
+        return False
+    node["low"], node["high"] = low, high
+    return True
+
+
+@kernel
 def expand(
     tree: Any,
     index: int,
@@ -78,7 +94,7 @@ def expand(
 ) -> int:
     """Write the children of a node, one for each legal action; return the number of nodes used thereafter.
 
-    What is plain of their results is entered as proven. ``spare`` is a record to try moves on.
+    What is plain of their results is entered as proven, and from there up. ``spare`` is a record to try moves on.
     """
     count = moves(state, actions)
     for i in range(count):
@@ -101,6 +117,9 @@ def expand(
     node = tree[index]
     node["first"] = used
     node["count"] = count
+    top = int64(index)
+    while top >= 0 and _tighten(tree, top):
+        top = int64(tree[top]["parent"])
     return used + count
 
 
@@ -126,22 +145,6 @@ def _select(tree: Any, index: int, exploration: float, weight: float) -> int:
         if bound > best:
             best, chosen = bound, i
     return chosen
-
-
-@kernel
-def tighten(tree: Any, index: int) -> bool:
-    """Work out a node's bounds from its children's; return whether they have changed."""
-    node = tree[index]
-    low, high = tree[node["first"]]["low"], tree[node["first"]]["high"]
-    for i in range(node["first"] + 1, node["first"] + node["count"]):
-        if node["seat"] == 0:
-            low, high = max(low, tree[i]["low"]), max(high, tree[i]["high"])
-        else:
-            low, high = min(low, tree[i]["low"]), min(high, tree[i]["high"])
-    if low == node["low"] and high == node["high"]:
-        return False
-    node["low"], node["high"] = low, high
-    return True
 
 
 @kernel
@@ -203,9 +206,6 @@ def simulate(
                         result += (1.0 - estimate_share) * deal_result(state) / scale
                     break
                 used = expand(tree, index, used, state, scratch[1:], rngs, lane, actions, scale, limit)
-                top = index
-                while top >= 0 and tighten(tree, top):
-                    top = int64(tree[top]["parent"])
                 continue
             index = _select(tree, index, exploration, weight)
             play(state, int64(tree[index]["action"]))

@@ -13,7 +13,6 @@ from .legal_moves import LegalMovesNetwork, LegalScores
 __all__ = ["MateNetwork"]
 
 PIPS = 7
-POINTS_SCALE = 50.0
 
 
 class MateNetwork(LegalMovesNetwork):

@@ -13,7 +13,7 @@ from domino_envs.agents.endgame_solver import EndgameSolver
 from domino_envs.agents.mate_solver import mate_values
 from domino_envs.agents.positions import opening_positions, random_positions
 from domino_envs.agents.search import search
-from domino_envs.engine import look_as
+from domino_envs.arena.exact import views
 from domino_envs.games import get_game
 from domino_envs.policies import PolicyError, SavedPolicy
 
@@ -51,7 +51,7 @@ def test_the_policy_says_where_to_look_first():
     states = states[masks_of(DOMASTER, states).sum(axis=1) > 5]
     masks = masks_of(DOMASTER, states)
     policy = load_policy("domaster")
-    likely = policy.probabilities(_seen(DOMASTER, states), masks)
+    likely = policy.probabilities(views(DOMASTER, states)[0], masks)
     found = search(DOMASTER, states, simulations=12, seed=5, policy=policy)
     open_ones = ~found.solved
     assert open_ones.sum() > 10
@@ -59,13 +59,6 @@ def test_the_policy_says_where_to_look_first():
     assert (
         visited.sum(axis=1).mean() > 1.5 * (found.visits[open_ones] > 0).sum(axis=1).mean() / masks.sum(axis=1).mean()
     )
-
-
-def _seen(game, states):
-    seen = np.zeros((len(states), game.layout.size), dtype=np.int8)
-    for row in range(len(states)):
-        look_as(states, row, int(states["mover"][row]), seen[row])
-    return seen
 
 
 def test_proofs_are_kept():
@@ -84,7 +77,7 @@ def test_makes_the_policy_of_mate_better():
     states = np.concatenate([random_positions(MATE, 300, seed=6), opening_positions(MATE, 150, seed=6)])
     values = mate_values(states).astype(np.int64)
     masks = masks_of(MATE, states)
-    policy = make_agent("policy:mate", MATE, seed=0, mode="best").act(_seen(MATE, states), masks, states)
+    policy = make_agent("policy:mate", MATE, seed=0, mode="best").act(views(MATE, states)[0], masks, states)
     guided = make_agent("search:200+mate", MATE, seed=0, mode="best").act(None, masks, states)
     lost = [(values.max(axis=1) - values[np.arange(len(states)), chosen]).mean() for chosen in (policy, guided)]
     assert lost[1] < 0.85 * lost[0]

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from domino_envs.agents.positions import random_positions
-from domino_envs.engine import look_as, write_mask
+from domino_envs.arena.exact import views
 from domino_envs.games import Game, get_game
 from domino_envs.games.kernels import play
 from domino_envs.learning import domaster_network
@@ -19,12 +19,7 @@ from domino_envs.tiles import DOUBLE_NINE
 
 
 def seen_at(game: Game, states: NDArray[Any]) -> tuple[torch.Tensor, torch.Tensor]:
-    observations = np.zeros((len(states), game.layout.size), dtype=np.int8)
-    masks = np.zeros((len(states), game.num_actions), dtype=np.int8)
-    actions = np.zeros(2 * game.num_actions, dtype=np.int32)
-    for row in range(len(states)):
-        look_as(states, row, int(states["mover"][row]), observations[row])
-        write_mask(states, row, masks[row], actions)
+    observations, masks = views(game, states)
     return torch.from_numpy(observations), torch.from_numpy(masks)
 
 

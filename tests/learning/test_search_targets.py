@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from domino_envs.agents.mate_solver import mate_values
 from domino_envs.agents.positions import random_positions
-from domino_envs.engine import look_as, write_mask
+from domino_envs.arena.exact import views
 from domino_envs.games import get_game
 from domino_envs.learning.search_targets import SearchTargets
 
@@ -20,12 +20,7 @@ Arrays = tuple[NDArray[np.void], NDArray[np.int8], NDArray[np.int8]]
 def decisions(count: int, seed: int) -> Arrays:
     """Return positions of Mate with a choice to make, what their movers see, and the action masks."""
     states = random_positions(MATE, count, seed=seed)
-    observations = np.zeros((count, MATE.layout.size), dtype=np.int8)
-    masks = np.zeros((count, MATE.num_actions), dtype=np.int8)
-    actions = np.zeros(2 * MATE.num_actions, dtype=np.int32)
-    for row in range(count):
-        look_as(states, row, int(states["mover"][row]), observations[row])
-        write_mask(states, row, masks[row], actions)
+    observations, masks = views(MATE, states)
     free = masks.sum(axis=1) > 1
     return states[free], observations[free], masks[free]
 
