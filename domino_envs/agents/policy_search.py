@@ -155,6 +155,8 @@ class PolicyTree(SearchTree):
         noise: share of random noise in the priors at the root, for learning to look elsewhere too.
     """
 
+    solver_nodes = 150
+
     def __init__(
         self,
         game: Game,

@@ -42,6 +42,12 @@ AGENT_KINDS: dict[str, AgentKind] = {
         "search:SearchAgent",
         takes_argument=True,
     ),
+    "uct": AgentKind(
+        "uct:N or uct:Nms",
+        "textbook UCT, rollouts alone: a yardstick weaker than search (not Third Level)",
+        "search:PlainSearchAgent",
+        takes_argument=True,
+    ),
     "endgame": AgentKind(
         "endgame", "as greedy, and exactly towards the end (Domaster, Five Bridges)", "endgame:EndgameAgent"
     ),

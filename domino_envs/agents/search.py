@@ -16,9 +16,9 @@ from .base import Agent
 from .information_sets import InformationSetTree
 from .policy_information_sets import PolicyInformationSetTree
 from .policy_search import PolicyTree
-from .search_tree import SearchTree, Settings
+from .search_tree import SearchTree, Settings, plain_settings
 
-__all__ = ["SearchAgent", "SearchResult", "Settings", "search"]
+__all__ = ["PlainSearchAgent", "SearchAgent", "SearchResult", "Settings", "search"]
 
 
 class SearchResult(NamedTuple):
@@ -132,13 +132,12 @@ class SearchAgent(Agent):
 
     needs_states = True
     one_at_a_time = True
+    _usage = "search needs a budget as in 'search:1000', 'search:50ms' or 'search:200+POLICY'"
 
     def __init__(self, game: Game, budget: str, *, seed: int | None = None, mode: str = "sample") -> None:
         match = re.fullmatch(r"(\d+)(ms)?(?:\+(?:policy:)?(.+))?", budget)
         if not match or int(match[1]) < 1:
-            raise ValueError(
-                f"search needs a budget as in 'search:1000', 'search:50ms' or 'search:200+POLICY', got {budget!r}"
-            )
+            raise ValueError(f"{self._usage}, got {budget!r}")
         self.name = f"search:{budget}"
         self._policy = _load(match[3], game)
         self._simulations = 0 if match[2] else int(match[1])
@@ -148,8 +147,11 @@ class SearchAgent(Agent):
     def reseed(self, seed: int | None) -> None:
         """Start the random choices anew, and forget the tree."""
         super().reseed(seed)
-        self._tree = _make_tree(self.game, lane_streams(seed, 1), policy=self._policy)
+        self._tree = self._new_tree(lane_streams(seed, 1))
         self._played: int | None = None
+
+    def _new_tree(self, streams: NDArray[np.uint64]) -> SearchTree:
+        return _make_tree(self.game, streams, policy=self._policy)
 
     def start_deal(self) -> None:
         """Forget the tree."""
@@ -182,3 +184,28 @@ class SearchAgent(Agent):
         actions = self.choose(visits)
         self._played = int(actions[0]) if len(actions) == 1 else None
         return actions
+
+
+class PlainSearchAgent(SearchAgent):
+    """UCT as textbooks have it, the field's yardstick; ``"uct:1000"`` means 1000 simulations, ``"uct:50ms"`` 50 ms.
+
+    Each move is tried once before any is tried again, leaves are judged by rollouts alone, and no endgame is solved; all
+    of which :class:`SearchAgent` does better. It plays games of perfect information.
+
+    Raises:
+        ValueError: for a game that hides tiles, or a budget that is neither a number of simulations nor one of
+            milliseconds.
+    """
+
+    _usage = "uct needs a budget as in 'uct:1000' or 'uct:50ms'"
+
+    def __init__(self, game: Game, budget: str, *, seed: int | None = None, mode: str = "sample") -> None:
+        if game.hidden.size:
+            raise ValueError(f"uct plays games of perfect information, and {game} hides tiles; search plays it")
+        if "+" in budget:
+            raise ValueError(f"{self._usage}, got {budget!r}; search takes a policy")
+        super().__init__(game, budget, seed=seed, mode=mode)
+        self.name = f"uct:{budget}"
+
+    def _new_tree(self, streams: NDArray[np.uint64]) -> SearchTree:
+        return SearchTree(self.game, streams, plain_settings(self.game))

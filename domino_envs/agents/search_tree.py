@@ -16,16 +16,16 @@ from .endgame_position import tiles_on_table
 from .endgame_solver import UNKNOWN, EndgameSolver
 from .tree import NODE, keep_subtree, new_node, simulate
 
-__all__ = ["SearchTree", "Settings", "game_settings"]
+__all__ = ["SearchTree", "Settings", "game_settings", "plain_settings"]
 
 _MOST_NODES = 1 << 22
 _MOST_AT_ONCE = 4096  # simulations between two looks at the clock, and at Ctrl-C
 _TICK = 0.005  # seconds
 _MOST_STEPS = 4  # actions between a root and the next one
+_NEXT_TO_NOTHING = 1e-3
 
 # Endgames of Domaster are solved outright if that takes no longer than the search.
 _SOLVED_FROM = 24  # tiles on the table
-_NODES_PER_SIMULATION = 5
 _NODES_PER_SECOND = 500_000  # a quarter of the time
 _MOST_SOLVER_NODES = 2_000_000
 _SOLVER_TABLE = 1 << 18
@@ -43,6 +43,7 @@ class Settings:
         widening: with hidden tiles, how many moves a node takes in: this times the root of its visits.
         scale: what a deal's points are divided by.
         limit: the most that a deal can bring, divided by the scale: a win that brings so much is the end of the search.
+        solves_endgames: whether endgames of Domaster and Five Bridges are solved outright where that is affordable.
     """
 
     exploration: float = 0.7
@@ -51,6 +52,7 @@ class Settings:
     widening: float = 1.0
     scale: float = 1.0
     limit: float = 1e6
+    solves_endgames: bool = True
 
     def __post_init__(self) -> None:
         """Check what the search divides by.
@@ -76,6 +78,12 @@ def game_settings(game: Game) -> Settings:
     return _SETTINGS.get(game.name, Settings())
 
 
+def plain_settings(game: Game) -> Settings:
+    """Return the settings of textbook UCT: rollouts alone, no estimates, no endgame solver."""
+    own = game_settings(game)
+    return Settings(prior_weight=_NEXT_TO_NOTHING, scale=own.scale, limit=own.limit, solves_endgames=False)
+
+
 class SearchTree:
     """A tree that grows from one position.
 
@@ -83,7 +91,12 @@ class SearchTree:
         game: the game, one of perfect information.
         streams: random stream that the simulations draw from, ``uint64 (1,)``.
         settings: None for the game's own.
+
+    Attributes:
+        solver_nodes: nodes of the endgame solver that take as long as a simulation.
     """
+
+    solver_nodes = 5
 
     def __init__(self, game: Game, streams: NDArray[np.uint64], settings: Settings | None = None) -> None:
         self.game = game
@@ -94,7 +107,8 @@ class SearchTree:
         self._actions = np.zeros(game.num_actions, dtype=np.int32)
         self._nodes = np.zeros(max(1024, 2 * game.num_actions), dtype=NODE)
         self._used = 0
-        self._solver = EndgameSolver(_SOLVER_TABLE) if game.dtype == DOMASTER_STATE else None
+        solves = self.settings.solves_endgames and game.dtype == DOMASTER_STATE
+        self._solver = EndgameSolver(_SOLVER_TABLE) if solves else None
         self._solver_tried = False
 
     def forget(self) -> None:
@@ -155,7 +169,7 @@ class SearchTree:
     def run(self, simulations: int) -> None:
         """Run simulations, or fewer if the position is solved before."""
         total = int(self._nodes["visits"][0]) + simulations
-        self._solve_end(_NODES_PER_SIMULATION * simulations)
+        self._solve_end(self.solver_nodes * simulations)
         self._simulate(total - int(self._nodes["visits"][0]))
 
     def run_for(self, seconds: float) -> None:

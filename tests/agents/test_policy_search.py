@@ -9,7 +9,7 @@ from agents.helpers import masks_of, score
 from agents.test_information_sets import with_other_hidden_tiles
 from domino_envs import load_policy
 from domino_envs.agents import make_agent
-from domino_envs.agents.endgame_solver import EndgameSolver
+from domino_envs.agents.endgame_solver import UNKNOWN, EndgameSolver
 from domino_envs.agents.mate_solver import mate_values
 from domino_envs.agents.positions import opening_positions, random_positions
 from domino_envs.agents.search import search
@@ -71,6 +71,16 @@ def test_proofs_are_kept():
         None, masks_of(DOMASTER, states), states
     )
     assert len(states) > 15 and (exact[np.arange(len(states)), played] == 1).all()
+
+
+def test_endgames_are_solved_where_that_costs_no_more_than_the_simulations():
+    states = random_positions(DOMASTER, 1000, seed=15)
+    states = states[55 - states["left"].sum(axis=(1, 2)) == 29][:30]
+    exact = EndgameSolver(1 << 16).values(states)
+    found = search(DOMASTER, states, simulations=100, seed=1, policy="domaster")
+    assert len(states) > 10 and found.solved.mean() > 0.5
+    best = np.where(exact == UNKNOWN, -1, exact).max(axis=1)
+    assert (found.root_values[found.solved] == best[found.solved]).all()
 
 
 def test_makes_the_policy_of_mate_better():

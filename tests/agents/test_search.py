@@ -158,3 +158,21 @@ def test_a_move_of_one_choice_is_played_at_once():
 def test_settings_that_would_divide_by_nothing_are_refused(name):
     with pytest.raises(ValueError, match=f"{name} must be above 0, got 0.0"):
         Settings(**{name: 0.0})
+
+
+def test_textbook_uct_is_a_player_of_its_own_between_random_and_search():
+    uct = make_agent("uct:100", DOMASTER, seed=1, mode="best")
+    assert uct.name == "uct:100"
+    assert score(DOMASTER, uct, make_agent("random", DOMASTER, seed=2), deals=15, seed=3) > 0.85
+    assert score(DOMASTER, uct, make_agent("search:100", DOMASTER, seed=2, mode="best"), deals=20, seed=4) < 0.3
+
+
+@pytest.mark.parametrize("spec", ["uct:0", "uct:fast", "uct:200+domaster", "uct"])
+def test_malformed_budgets_of_uct_are_refused(spec):
+    with pytest.raises(ValueError, match="uct"):
+        make_agent(spec, DOMASTER)
+
+
+def test_textbook_uct_does_not_play_with_hidden_tiles():
+    with pytest.raises(ValueError, match="hides tiles"):
+        make_agent("uct:100", "third_level")
