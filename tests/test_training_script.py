@@ -21,7 +21,7 @@ import torch
 from domino_envs.arena import wilson_interval
 from domino_envs.games import game_names, get_game
 from domino_envs.learning.checkpoint import CheckpointError, checkpoint_path, read_checkpoint_facts, read_weights
-from domino_envs.learning.runs import new_folder, run_folders
+from domino_envs.learning.runs import flag, new_folder, run_folders
 from domino_envs.learning.supervisor import Supervisor
 from domino_envs.policies import load_policy, read_card
 from scripts import TRAINING, script, small_run
@@ -365,11 +365,11 @@ def test_a_policy_of_another_game_is_no_start() -> None:
 
 def test_the_command_line_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_info:
-        train.tyro.cli(train.Arguments, args=["--help"], description=train.help_text())
+        train.tyro.cli(train.Arguments, args=["--help"], description=train.help_text(train.__doc__))
     assert exit_info.value.code == 0
     shown = capsys.readouterr().out
     for field in dataclasses.fields(train.Arguments):
-        assert field.name == "game" or train.flag(field.name) in shown, field.name
+        assert field.name == "game" or flag(field.name) in shown, field.name
     assert "python training/train.py mate" in shown
     assert f"steps {train.DEFAULTS['mate']['steps']}" in shown
     with pytest.raises(SystemExit) as exit_info:

@@ -189,8 +189,8 @@ class SearchAgent(Agent):
 class PlainSearchAgent(SearchAgent):
     """UCT as textbooks have it, the field's yardstick; ``"uct:1000"`` means 1000 simulations, ``"uct:50ms"`` 50 ms.
 
-    Each move is tried once before any is tried again, leaves are judged by rollouts alone, and no endgame is solved; all
-    of which :class:`SearchAgent` does better. It plays games of perfect information.
+    Each move is tried once before any is tried again, leaves are judged by rollouts alone, and no endgame is solved;
+    all of which :class:`SearchAgent` does better. It plays games of perfect information.
 
     Raises:
         ValueError: for a game that hides tiles, or a budget that is neither a number of simulations nor one of
