@@ -1,7 +1,8 @@
 """Search guided by a policy: its probabilities say where to look, its value judges the leaves, asked in batches.
 
 Source: PUCT as in AlphaZero (Silver et al. 2017), with virtual losses so that the leaves of a batch differ, and the
-proofs of :mod:`domino_envs.agents.tree`.
+proofs of :mod:`domino_envs.agents.tree`: no simulation goes where the value is proven, and no node counts for more or
+less than what is proven of it.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ _BEYOND = 1e9
 
 @kernel
 def _select(tree: Any, index: int, exploration: float) -> int:
-    """Return the child of the highest PUCT bound, of those not proven to be no better than what the mover has."""
+    """Return the child of the highest PUCT bound among those of which more is to be learned: of no proven value, and not
+    proven to be no better than what the mover has for sure."""
     node = tree[index]
     first = int64(node["first"])
     sign = 1.0 if node["seat"] == 0 else -1.0
@@ -46,13 +48,27 @@ def _select(tree: Any, index: int, exploration: float) -> int:
     best, chosen = -_BEYOND, first
     for i in range(first, first + node["count"]):
         child = tree[i]
-        if (child["high"] if node["seat"] == 0 else -child["low"]) <= secure:
+        low, high = (child["low"], child["high"]) if node["seat"] == 0 else (-child["high"], -child["low"])
+        if high <= secure or low == high:
             continue
         value = sign * child["total"] / child["visits"] if child["visits"] > 0 else unseen
+        value = min(max(value, low), high)
         bound = value + explore * child["prior"] / (1.0 + child["visits"])
         if bound > best:
             best, chosen = bound, i
     return chosen
+
+
+@kernel
+def _back_up(tree: Any, leaf: int, result: float) -> None:
+    """Enter a result from the leaf up, at each node no better and no worse than what is proven there."""
+    index = leaf
+    while index >= 0:
+        node = tree[index]
+        result = min(max(result, float(node["low"])), float(node["high"]))
+        node["visits"] += 1
+        node["total"] += result
+        index = int64(node["parent"])
 
 
 @kernel
@@ -104,7 +120,7 @@ def _find_leaves(
         while True:
             node = tree[index]
             if node["low"] == node["high"]:
-                back_up(tree, index, float(node["low"]))
+                _back_up(tree, index, float(node["low"]))
                 break
             if node["first"] < 0:
                 used = expand(tree, index, used, state, scratch[1:], rngs, 0, actions, scale, limit)
@@ -133,7 +149,7 @@ def _enter_judgements(tree: Any, leaves: Any, waiting: int, probabilities: Any, 
         for child in range(node["first"], node["first"] + node["count"]):
             tree[child]["prior"] = probabilities[i, tree[child]["action"]]
         _lose_for_now(tree, leaf, -1.0)
-        back_up(tree, leaf, float(values[i]) if node["seat"] == 0 else -float(values[i]))
+        _back_up(tree, leaf, float(values[i]) if node["seat"] == 0 else -float(values[i]))
 
 
 def probabilities_from(logits: NDArray[np.float32], masks: NDArray[np.int8]) -> NDArray[np.float32]:

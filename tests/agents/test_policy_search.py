@@ -90,7 +90,7 @@ def test_makes_the_policy_of_mate_better():
     policy = make_agent("policy:mate", MATE, seed=0, mode="best").act(views(MATE, states)[0], masks, states)
     guided = make_agent("search:200+mate", MATE, seed=0, mode="best").act(None, masks, states)
     lost = [(values.max(axis=1) - values[np.arange(len(states)), chosen]).mean() for chosen in (policy, guided)]
-    assert lost[1] < 0.85 * lost[0]
+    assert lost[1] < 0.5 * lost[0]
 
 
 def test_hidden_tiles_do_not_change_what_is_found():
