@@ -20,7 +20,7 @@ from ..games import Game
 from ..games.kernels import observe, play
 from ..jit import int64, kernel
 from .search_tree import SearchTree, Settings
-from .tree import back_up, expand
+from .tree import expand
 
 __all__ = ["EXPLORATION", "Judge", "PolicyTree", "grow_together", "probabilities_from"]
 
@@ -37,8 +37,10 @@ _BEYOND = 1e9
 
 @kernel
 def _select(tree: Any, index: int, exploration: float) -> int:
-    """Return the child of the highest PUCT bound among those of which more is to be learned: of no proven value, and not
-    proven to be no better than what the mover has for sure."""
+    """Return the child of the highest PUCT bound among those of which more is to be learned.
+
+    That is not where the value is proven, nor where it is proven to be no better than what the mover has for sure.
+    """
     node = tree[index]
     first = int64(node["first"])
     sign = 1.0 if node["seat"] == 0 else -1.0
