@@ -97,6 +97,13 @@ def test_the_command_on_the_card_repeats_the_run() -> None:
     assert weights(second) == weights(first)
 
 
+def test_the_learner_can_be_rated_against_others_than_those_of_its_pool() -> None:
+    card = read_card(str(run(scripted=("random",), rungs=("greedy", "search:2"))))
+    assert {"greedy", "search:2"} <= set(card["training"]["history"][-1])
+    assert "random" not in card["training"]["history"][-1]
+    assert "--rungs greedy search:2" in card["training"]["command"]
+
+
 def test_another_seed_gives_another_policy() -> None:
     assert weights(run(seed=1)) != weights(run(seed=2))
 
@@ -330,6 +337,7 @@ def test_the_best_weights_can_be_had_from_a_run_that_goes_on() -> None:
         ({"evaluation_deals": 0}, "--evaluation-deals must be at least 1"),
         ({"episode": "evening"}, "--episode: episode must be one of .*, got 'evening'"),
         ({"scripted": ("randon",)}, "--scripted: unknown opponent 'randon', expected one of "),
+        ({"rungs": ("serach:10",)}, "--rungs: unknown opponent 'serach:10', expected one of "),
         ({"network": "resnet"}, "--network: unknown network 'resnet', expected one of 'mlp', "),
         ({"sizes": {"depth": 2}}, "--network: network 'mate_graph' does not take the sizes {'depth': 2}"),
         ({"sizes": {"width": 0}}, "--sizes must be at least 1, got width 0"),

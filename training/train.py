@@ -21,6 +21,7 @@ import torch
 import tyro
 from stable_baselines3.common.logger import configure
 
+from domino_envs.agents import make_agent
 from domino_envs.agents.policy_agent import PolicyAgent
 from domino_envs.arena import wilson_interval
 from domino_envs.games import Game
@@ -70,6 +71,9 @@ def build(args: Arguments, game: Game) -> SelfPlayPPO:
             episode=args.episode,
             reward=args.reward,
         )
+    with about("rungs"):
+        for rung in args.rungs or ():
+            make_agent(rung, game)
     rate = args.learning_rate
     scale = POINTS_SCALE if args.reward == "points" else 1.0
     targets = None
@@ -184,7 +188,7 @@ def main(args: Arguments) -> Path | None:
     supervisor = Supervisor(
         folder,
         {"arguments": as_json(args), "command": command, "continues": origin(args)},
-        rungs=args.scripted,
+        rungs=args.scripted if args.rungs is None else args.rungs,
         evaluations=args.evaluations,
         evaluation_deals=args.evaluation_deals,
         episode=args.episode,

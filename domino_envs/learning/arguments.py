@@ -103,6 +103,8 @@ class Arguments:
     sizes: dict[str, int] = field(default_factory=dict)
     """Sizes of the network, such as --sizes width 64 rounds 8."""
 
+    rungs: tuple[str, ...] | None = None
+    """Opponents in evaluations during training; the scripted ones of the pool by default."""
     evaluations: int = 6
     """Evaluations during training; the weights of the best are kept."""
     evaluation_deals: int = 200
