@@ -41,7 +41,7 @@ class Arguments:
     minutes: float | None = None
     """Time budget; schedules follow the clock, so such a run cannot be repeated exactly."""
     steps: int | None = None
-    """Budget in plies that the learner decides; the default, about three minutes on two cores."""
+    """Budget in plies that the learner decides; the default, three to six minutes on two cores."""
     seed: int = 0
     """Equal seed and equal steps give an equal policy."""
     out: Path | None = None
@@ -115,10 +115,10 @@ class Arguments:
     """Threads of torch; only 1 repeats exactly."""
 
 
-#: By game: what Arguments leaves open. Steps are for about three minutes on two cores.
+#: By game: what Arguments leaves open. Steps are for three to six minutes on two cores.
 DEFAULTS: dict[str, dict[str, Any]] = {
     "mate": {
-        "steps": 230_000,
+        "steps": 400_000,
         "reward": "points",
         "lanes": 256,
         "rollout": 32,
@@ -145,7 +145,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "target_capacity": 30_000,
     },
     "third_level": {
-        "steps": 150_000,
+        "steps": 400_000,
         "reward": "win",
         "lanes": 128,
         "rollout": 64,
