@@ -20,7 +20,7 @@ from ..games import Game
 from ..games.kernels import observe, play
 from ..jit import int64, kernel
 from .search_tree import SearchTree, Settings
-from .tree import expand
+from .tree import back_up, expand
 
 __all__ = ["EXPLORATION", "Judge", "PolicyTree", "grow_together", "probabilities_from"]
 
@@ -59,18 +59,6 @@ def _select(tree: Any, index: int, exploration: float) -> int:
         if bound > best:
             best, chosen = bound, i
     return chosen
-
-
-@kernel
-def _back_up(tree: Any, leaf: int, result: float) -> None:
-    """Enter a result from the leaf up, at each node no better and no worse than what is proven there."""
-    index = leaf
-    while index >= 0:
-        node = tree[index]
-        result = min(max(result, float(node["low"])), float(node["high"]))
-        node["visits"] += 1
-        node["total"] += result
-        index = int64(node["parent"])
 
 
 @kernel
@@ -122,7 +110,7 @@ def _find_leaves(
         while True:
             node = tree[index]
             if node["low"] == node["high"]:
-                _back_up(tree, index, float(node["low"]))
+                back_up(tree, index, float(node["low"]), True)
                 break
             if node["first"] < 0:
                 used = expand(tree, index, used, state, scratch[1:], rngs, 0, actions, scale, limit)
@@ -151,7 +139,7 @@ def _enter_judgements(tree: Any, leaves: Any, waiting: int, probabilities: Any, 
         for child in range(node["first"], node["first"] + node["count"]):
             tree[child]["prior"] = probabilities[i, tree[child]["action"]]
         _lose_for_now(tree, leaf, -1.0)
-        _back_up(tree, leaf, float(values[i]) if node["seat"] == 0 else -float(values[i]))
+        back_up(tree, leaf, float(values[i]) if node["seat"] == 0 else -float(values[i]), True)
 
 
 def probabilities_from(logits: NDArray[np.float32], masks: NDArray[np.int8]) -> NDArray[np.float32]:

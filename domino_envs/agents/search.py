@@ -132,6 +132,7 @@ class SearchAgent(Agent):
 
     needs_states = True
     one_at_a_time = True
+    _settings: Settings | None = None  # the game's own
     _usage = "search needs a budget as in 'search:1000', 'search:50ms' or 'search:200+POLICY'"
 
     def __init__(self, game: Game, budget: str, *, seed: int | None = None, mode: str = "sample") -> None:
@@ -147,11 +148,8 @@ class SearchAgent(Agent):
     def reseed(self, seed: int | None) -> None:
         """Start the random choices anew, and forget the tree."""
         super().reseed(seed)
-        self._tree = self._new_tree(lane_streams(seed, 1))
+        self._tree = _make_tree(self.game, lane_streams(seed, 1), self._settings, self._policy)
         self._played: int | None = None
-
-    def _new_tree(self, streams: NDArray[np.uint64]) -> SearchTree:
-        return _make_tree(self.game, streams, policy=self._policy)
 
     def start_deal(self) -> None:
         """Forget the tree."""
@@ -204,8 +202,6 @@ class PlainSearchAgent(SearchAgent):
             raise ValueError(f"uct plays games of perfect information, and {game} hides tiles; search plays it")
         if "+" in budget:
             raise ValueError(f"{self._usage}, got {budget!r}; search takes a policy")
+        self._settings = plain_settings(game)
         super().__init__(game, budget, seed=seed, mode=mode)
         self.name = f"uct:{budget}"
-
-    def _new_tree(self, streams: NDArray[np.uint64]) -> SearchTree:
-        return SearchTree(self.game, streams, plain_settings(self.game))

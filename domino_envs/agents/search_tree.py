@@ -22,7 +22,6 @@ _MOST_NODES = 1 << 22
 _MOST_AT_ONCE = 4096  # simulations between two looks at the clock, and at Ctrl-C
 _TICK = 0.005  # seconds
 _MOST_STEPS = 4  # actions between a root and the next one
-_NEXT_TO_NOTHING = 1e-3
 
 # Endgames of Domaster are solved outright if that takes no longer than the search.
 _SOLVED_FROM = 24  # tiles on the table
@@ -81,7 +80,8 @@ def game_settings(game: Game) -> Settings:
 def plain_settings(game: Game) -> Settings:
     """Return the settings of textbook UCT: rollouts alone, no estimates, no endgame solver."""
     own = game_settings(game)
-    return Settings(prior_weight=_NEXT_TO_NOTHING, scale=own.scale, limit=own.limit, solves_endgames=False)
+    # A weight next to nothing: the estimate only orders the first visits.
+    return Settings(prior_weight=1e-3, scale=own.scale, limit=own.limit, solves_endgames=False)
 
 
 class SearchTree:

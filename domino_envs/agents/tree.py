@@ -148,11 +148,13 @@ def _select(tree: Any, index: int, exploration: float, weight: float) -> int:
 
 
 @kernel
-def back_up(tree: Any, leaf: int, result: float) -> None:
-    """Enter a simulation's result from the leaf up."""
+def back_up(tree: Any, leaf: int, result: float, bounded: bool) -> None:
+    """Enter a simulation's result from the leaf up; if ``bounded``, at each node not beyond what is proven there."""
     index = leaf
     while index >= 0:
         node = tree[index]
+        if bounded:
+            result = min(max(result, float(node["low"])), float(node["high"]))
         node["visits"] += 1
         node["total"] += result
         index = int64(node["parent"])
@@ -209,7 +211,7 @@ def simulate(
                 continue
             index = _select(tree, index, exploration, weight)
             play(state, int64(tree[index]["action"]))
-        back_up(tree, index, result)
+        back_up(tree, index, result, False)
     return simulations, used
 
 
