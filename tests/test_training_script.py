@@ -181,6 +181,26 @@ def test_starting_from_a_saved_policy() -> None:
     assert after["continues"] == {name: before[name] for name in ("command", "plies", "seconds")}
 
 
+def test_starting_with_further_rounds() -> None:
+    first = run(learning_rate=0.01)
+    assert first is not None
+    args = train.with_defaults(train.Arguments(**small_run(init=str(first), sizes={"rounds": 4}, steps=128)))
+    assert args.sizes == {"width": 8, "rounds": 4}
+    learner = train.build(args, get_game("mate"))
+    batch = learner.players.batch
+    legal = batch.action_masks != 0
+    with torch.no_grad():
+        logits, _ = learner.network(torch.from_numpy(batch.observations), torch.from_numpy(batch.action_masks))
+    saved = load_policy(first).evaluate(batch.observations, batch.action_masks)[0][legal]
+    assert np.abs(logits.numpy()[legal] - saved).max() < 0.2 * np.abs(saved).max()
+    last = learner.network.updates[3].weight  # type: ignore[index, union-attr]
+    before = last.detach().clone()
+    learner.learn(128)
+    assert not torch.equal(last, before)
+    with pytest.raises(ValueError, match=r"--init: .*does not fit this network"):
+        run(init=str(first), sizes={"width": 9})
+
+
 def test_mate_is_learned() -> None:
     card = run(
         sizes={"width": 24, "rounds": 4},

@@ -50,7 +50,8 @@ class Arguments:
     """Go on with the run in the folder, the latest one of the game by default, with the arguments that it was started
     with; --steps or --minutes may give it a new budget."""
     init: str | None = None
-    """Start from a saved policy (a name or path): its network and its weights."""
+    """Start from a saved policy (a name or path): its network and its weights. --sizes rounds N may give it further
+    rounds of message passing, which change little at first."""
 
     parameters: dict[str, int] = field(default_factory=dict)
     """Parameters of the game, such as --parameters hand_size 4."""
@@ -226,7 +227,7 @@ def with_defaults(args: Arguments) -> Arguments:
         network, sizes = default_network(game), args.sizes
         if args.init is not None and args.network is None:
             architecture = load_network(policy_source(args.init), game)[1]["architecture"]
-            network, sizes = architecture["network"], architecture["sizes"]
+            network, sizes = architecture["network"], {**architecture["sizes"], **args.sizes}
     return dataclasses.replace(
         args, network=args.network or network, sizes=sizes, out=args.out or new_folder(RUNS, args.game)
     )

@@ -32,6 +32,7 @@ from ..policies import (
     read_policy,
     write_card,
 )
+from .growth import with_further_rounds
 from .policy import NetworkPolicy, make_network
 
 __all__ = ["MaskedGraph", "Sb3Network", "load_network", "load_weights", "network_of", "save_policy"]
@@ -203,7 +204,8 @@ def _read_to_train_on(source: str | Path, game: Game) -> PolicyFiles:
 def load_weights(source: str | Path, game: Game, network: nn.Module) -> dict[str, Any]:
     """Fill a network with a saved policy's weights and return the policy's card.
 
-    The policy may be one of another game with the same observations and actions (Domaster and Five Bridges).
+    The policy may be one of another game with the same observations and actions (Domaster and Five Bridges), and its
+    network one of fewer rounds of message passing; the further ones change little at first.
 
     Raises:
         PolicyError: as :func:`domino_envs.policies.read_policy`, and if the weights do not fit the network.
@@ -237,6 +239,6 @@ def load_network(source: str | Path, game: Game) -> tuple[nn.Module, dict[str, A
 
 def _fill(network: nn.Module, weights: bytes, where: Path) -> None:
     try:
-        network.load_state_dict(load(weights))
+        network.load_state_dict(with_further_rounds(network, load(weights)))
     except (RuntimeError, SafetensorError) as error:
         raise PolicyError(f"{where} does not fit this network: {error}") from error

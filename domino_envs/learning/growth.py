@@ -1,0 +1,27 @@
+"""Weights of a saved policy for a network with more rounds of message passing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from torch import Tensor, nn
+
+__all__ = ["with_further_rounds"]
+
+_OF_A_ROUND = re.compile(r"(norms|updates)\.\d+\.\w+")
+_SMALL = 0.05  # of fresh weights: not 0, where a ReLU would pass no gradient
+
+
+def with_further_rounds(network: nn.Module, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return ``weights`` with those of the rounds that only the network has, so small that they change little at first.
+
+    So a larger network goes on from what a smaller one has learned (Chen, Goodfellow and Shlens 2016, who leave the
+    function exactly as it was). Weights of anything else that the network has and ``weights`` lack are not added.
+    """
+    added = {
+        name: own * _SMALL if name.startswith("updates") else own
+        for name, own in network.state_dict().items()
+        if name not in weights and _OF_A_ROUND.fullmatch(name)
+    }
+    return {**weights, **added}
