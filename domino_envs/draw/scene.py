@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..games import Game
-from .svg import Box, Canvas
+from .svg import Box, Canvas, number
 from .theme import Theme
 from .tile import draw_tile
 
@@ -110,6 +110,11 @@ class Placement:
     upright: bool = False
     turn: int | None = None
     level: int = 1
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    across = one[0] < other[0] + other[2] and other[0] < one[0] + one[2]
+    return across and one[1] < other[1] + other[3] and other[1] < one[1] + one[3]
 
 
 def _center(box: Box) -> tuple[float, float]:
@@ -222,7 +227,7 @@ class Scene:
                 role="button",
                 aria_label=move,
             ):
-                canvas.rect(placement.zone, fill="transparent")
+                self._clickable(placement)
                 with canvas.group(class_="spot"):
                     if placement.turn is None:
                         self._outline(placement)
@@ -230,6 +235,21 @@ class Scene:
                         self._dot(placement.zone, placement.half, 1.0)
                 with canvas.group(class_="ghost"):
                     self._ghost(placement)
+
+    def _clickable(self, placement: Placement) -> None:
+        """Add the area to click for a placement: its zone, or where it and others would overlap, a diamond.
+
+        The middles of tiles that may lie either way are those of the cells' edges, so such diamonds do not overlap.
+        """
+        lit = [p for p in self.placements if (p.source, p.turn) == (placement.source, placement.turn)]
+        if not any(other is not placement and _overlap(other.zone, placement.zone) for other in lit):
+            self.canvas.rect(placement.zone, fill="transparent")
+            return
+        x, y = _center(placement.zone)
+        far = placement.half / 2
+        corners = (x - far, y), (x, y - far), (x + far, y), (x, y + far)
+        outline = "L".join(f"{number(corner_x)} {number(corner_y)}" for corner_x, corner_y in corners)
+        self.canvas.path(f"M{outline}Z", fill="transparent")
 
     def _connect(self, placements: Sequence[Placement]) -> None:
         if not self.from_table:

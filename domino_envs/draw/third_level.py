@@ -237,8 +237,10 @@ def _placement(view: View, grid: _Grid, action: int) -> Placement | None:
     place = _Lying.of(tile, row, column, direction)
     cell = grid.cell
     x, y = grid.corner(place.row, place.column)
-    # Clicking for a tile means its middle: those of tiles that lie the same way never overlap.
-    zone = (x, y + cell / 2, cell, cell) if place.upright else (x + cell / 2, y, cell, cell)
+    if kind != GROUND:  # its pips leave it one way to lie
+        zone = (x, y, cell, 2 * cell) if place.upright else (x, y, 2 * cell, cell)
+    else:  # it can be turned, and the middles of tiles that lie the same way never overlap
+        zone = (x, y + cell / 2, cell, cell) if place.upright else (x + cell / 2, y, cell, cell)
     frame_row, frame_column = place.row + int(view.state["origin_row"]), place.column + int(view.state["origin_column"])
     level = 1
     if kind != GROUND:

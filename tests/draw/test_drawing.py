@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import pairwise
+from math import hypot
 from xml.etree import ElementTree
 
 import numpy as np
@@ -139,6 +140,43 @@ def test_each_legal_move_can_be_clicked(name: str) -> None:
         # One tile, turned one way: no two of its places have the same spot.
         spots = [(p.source, p.turn, p.zone) for p in scene.placements]
         assert len(set(spots)) == len(spots)
+
+
+def area_of(target: ElementTree.Element) -> list[tuple[float, float]]:
+    """Return the corners, in order, of what is clicked for a target."""
+    area = target[0]
+    if area.tag == f"{SVG}rect":
+        x, y, width, height = (float(area.get(name, "")) for name in ("x", "y", "width", "height"))
+        return [(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
+    return [tuple(map(float, corner.split())) for corner in area.get("d", "").strip("MZ").split("L")]  # type: ignore[misc]
+
+
+def depth_in(area: list[tuple[float, float]], x: float, y: float) -> float:
+    """Return how many pixels deep a point lies in a convex area, less than 0 outside."""
+    sides = zip(area, area[1:] + area[:1], strict=True)
+    return min(((bx - ax) * (y - ay) - (by - ay) * (x - ax)) / hypot(bx - ax, by - ay) for (ax, ay), (bx, by) in sides)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_what_is_clicked_is_one_place_alone(name: str) -> None:
+    several = 0
+    for seed in range(10 if name == "third_level" else 2):
+        for env in random_game(name, seed):
+            scene = make_scene(env.game, env.position, with_moves=True)
+            scene.make_clickable()
+            root = ElementTree.fromstring(finish(scene, fixed_size=False))
+            lit: dict[tuple[str | None, str | None], list[list[tuple[float, float]]]] = {}
+            for g in root.iter(f"{SVG}g"):
+                if g.get("class") == "target":
+                    lit.setdefault((g.get("data-source"), g.get("data-turn")), []).append(area_of(g))
+            for areas in lit.values():
+                several += len(areas) > 1
+                for area in areas:
+                    xs, ys = zip(*area, strict=True)
+                    middle = (min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2
+                    assert depth_in(area, *middle) > 5
+                    assert all(other is area or depth_in(other, *middle) < -5 for other in areas)
+    assert several > 10 or name == "mate"  # where every tile has one place
 
 
 @pytest.mark.parametrize("name", ["domaster", "five_bridges", "third_level"])
