@@ -20,8 +20,9 @@ REACH = 5
 KINDS = 2 * ROWS  # tiles: mine and theirs, by depth in their column
 TOTALS = 2 * REACH  # tiles that a chain may hold beside its first before it is finished
 END_FEATURES = 2 * (REACH + 1) + TOTALS  # tiles laid on this side, on the other, on both: one-hot
-WHOLE = 8  # see score_legal
+WHOLE = 9  # see score_legal
 MOVE_FEATURES = 7  # see _foresee
+REPLY_FEATURES = 3  # see _replies
 
 
 class _Ends(NamedTuple):
@@ -33,6 +34,9 @@ class _Ends(NamedTuple):
         stays_open: 1 where the end takes one more tile after the next one, ``(n, ends)``.
         finishing: 1 where the next tile finishes the chain.
         risky: 1 where the next tile leaves a chain that one more would finish.
+        two_and_full: 1 where two more tiles would, which can only be laid here.
+        three_and_four: 1 where two more would, and this end takes both, the other one.
+        four_and_three: 1 where two more would, and this end takes one, the other both.
     """
 
     pips: Tensor
@@ -40,6 +44,9 @@ class _Ends(NamedTuple):
     stays_open: Tensor
     finishing: Tensor
     risky: Tensor
+    two_and_full: Tensor
+    three_and_four: Tensor
+    four_and_three: Tensor
 
 
 def _end_table() -> Tensor:
@@ -50,7 +57,8 @@ def _end_table() -> Tensor:
             total = grown + other
             row = [float(grown == k) for k in range(REACH + 1)] + [float(other == k) for k in range(REACH + 1)]
             row += [float(total == k) for k in range(TOTALS)]
-            rows.append([*row, 1.0, float(grown < REACH - 1), float(total == TOTALS - 1), float(total == TOTALS - 2)])
+            row += [1.0, float(grown < REACH - 1), float(total == TOTALS - 1), float(total == TOTALS - 2)]
+            rows.append([*row, *(float((grown, other) == pair) for pair in ((2, 5), (3, 4), (4, 3)))])
     return torch.tensor(rows)
 
 
@@ -90,13 +98,66 @@ def _foresee(columns: Tensor, ends: _Ends) -> Tensor:
     return torch.cat((finishes, seen[:, :, 0], seen[:, :, 1]), dim=4)
 
 
+def _replies(columns: Tensor, ends: _Ends, room: Tensor, foreseen: Tensor) -> Tensor:
+    """Return what each move of mine leaves both of us, ``(n, columns, slots, REPLY_FEATURES)``, legal or not.
+
+    A move is safe if the other player cannot finish a chain next. Features: the other player's safe replies; whether
+    they can neither finish nor reply safely, though they can move; my safe moves with other tiles on other chains.
+
+    Args:
+        columns: as for :func:`_foresee`.
+        ends: the ends.
+        room: chains that can still be started, ``(n,)``.
+        foreseen: what :func:`_foresee` returns.
+    """
+    top, below = columns[:, :, :, 0], columns[:, :, :, 1]
+    has_top = top.clamp(max=1.0)
+    mine, theirs = top[:, 0], has_top[:, 1]
+    after = has_top[:, 0].sum(dim=1, keepdim=True) - has_top[:, 0] + below[:, 0].clamp(max=1.0)  # my tiles by pip then
+    sides = torch.cat((ends.pips, ends.across), dim=1).transpose(1, 2)
+    at_end, at_other = torch.split(torch.bmm(after, sides), ENDS, dim=2)  # those of mine that fit, (n, columns, ends)
+    at_new = (after * mine).sum(dim=2, keepdim=True) - at_end  # and that fit the end as my tile leaves it
+    fits, fits_other = torch.split(torch.bmm(theirs, sides), ENDS, dim=2)  # theirs, (n, their columns, ends)
+    meeting = torch.bmm(after, top[:, 1].transpose(1, 2)).unsqueeze(2)  # (n, columns, 1, their columns)
+    fits, fits_other = (fit.transpose(1, 2).unsqueeze(1) for fit in (fits, fits_other))  # (n, 1, ends, their columns)
+    at_end, at_other, at_new = (count.unsqueeze(3) for count in (at_end, at_other, at_new))
+    touching = torch.bmm(mine, theirs.transpose(1, 2)).unsqueeze(2)
+    stays, finishing, risky, two_and_full, three_and_four, four_and_three = (
+        fact.view(-1, 1, ENDS, 1) for fact in ends[2:]
+    )
+    # On the chains as they are.
+    exposed = risky * (stays * (meeting - at_end) + at_other)
+    safe = ((1.0 - finishing) * fits * (exposed < 0.5)).sum(dim=3)
+    chains = safe.view(-1, COLUMNS, ENDS // 2, 2).sum(dim=3, keepdim=True).expand(-1, -1, -1, 2).flatten(2)
+    elsewhere = chains[:, :, ::2].sum(dim=2, keepdim=True)
+    # On the chain that my tile lengthens, at that end and at the other.
+    exposed = two_and_full * (meeting - at_new) + three_and_four * at_other
+    here = stays * (touching - fits) * (exposed < 0.5)
+    exposed = three_and_four * at_new + four_and_three * (meeting - at_other)
+    there = fits_other * (exposed < 0.5)
+    lengthened = ((1.0 - risky) * (1.0 - finishing) * (here + there)).sum(dim=3)
+    tiles = (theirs.sum(dim=2) > 0.5).sum(dim=1).float()
+    started = ((room > 0.5) * tiles).view(-1, 1, 1)
+    on_new = touching.sum(dim=3) + elsewhere + ((room > 1.5) * tiles).view(-1, 1, 1)
+    replies = torch.cat((elsewhere - chains + lengthened + started, on_new), dim=2)
+    replies = replies * (foreseen[:, 0, :, :, 5] < 0.5)  # where I could finish anyway, none is safe
+    stuck = (replies < 0.5) & (foreseen[:, 0, :, :, 2] < 0.5) & (foreseen[:, 0, :, :, 3] > 0.0)
+    fitting = torch.bmm(has_top[:, 0], ends.pips.transpose(1, 2))
+    kept = fitting * (1.0 - ends.finishing.unsqueeze(1)) * (foreseen[:, 0, :, :ENDS, 2] < 0.5)
+    by_chain = kept.view(-1, COLUMNS, ENDS // 2, 2).sum(dim=3, keepdim=True).expand(-1, -1, -1, 2).flatten(2)
+    others = by_chain.sum(dim=1, keepdim=True) - by_chain  # on each chain, with other tiles
+    total = others[:, :, ::2].sum(dim=2, keepdim=True)
+    return torch.stack((replies / 16.0, stuck.float(), torch.cat((total - others, total), dim=2) / 16.0), dim=3)
+
+
 class DomasterNetwork(LegalMovesNetwork):
     """Pips are nodes. A tile joins its two pips (six kinds of edges: owner and depth), an open chain joins its ends'.
 
     What the nodes hear in a round is one product with an adjacency matrix ``(70, 10)`` and one linear layer, and the
     weights are shared by pips, columns and chains, so the network is indifferent to their numbering. A move is scored
     from its column's tiles, its end, the position as a whole, and what can be counted of the position that it leads to:
-    who could finish a chain there, and how many moves either player has. Match facts are not looked at.
+    who could finish a chain there, how many moves either player has, and how many replies would be safe. Match facts
+    are not looked at.
 
     Args:
         game: the table of Domaster or Five Bridges.
@@ -121,7 +182,7 @@ class DomasterNetwork(LegalMovesNetwork):
         self.end = nn.Linear(2 * width + END_FEATURES, width)
         self.new_chain = nn.Parameter(torch.zeros(width))
         self.whole = nn.Linear(2 * width + WHOLE, width)
-        self.foreseen = nn.Linear(MOVE_FEATURES, width)
+        self.foreseen = nn.Linear(MOVE_FEATURES + REPLY_FEATURES, width)
         self.hidden = nn.Linear(width, width)
         self.score = nn.Linear(width, 1)
         self.value_out = nn.Linear(width, 1)
@@ -136,7 +197,7 @@ class DomasterNetwork(LegalMovesNetwork):
         tiles = seen[:, both].view(-1, 2, COLUMNS, ROWS, PIPS)
         end_pips = seen[:, self.slices["end_pips"]].view(-1, ENDS, PIPS)
         grown = observation[:, self.slices["end_grown"]].to(torch.int64)
-        end_facts = self.end_table[grown * (REACH + 1) + grown[:, self.across]]  # (n, ends, END_FEATURES + 4)
+        end_facts = self.end_table[grown * (REACH + 1) + grown[:, self.across]]  # (n, ends, END_FEATURES + 7)
         end_features = end_facts[:, :, :END_FEATURES]
         across = end_pips[:, self.across]
         ends = _Ends(end_pips, across, *end_facts[:, :, END_FEATURES + 1 :].unbind(dim=2))
@@ -150,6 +211,8 @@ class DomasterNetwork(LegalMovesNetwork):
         adjacency = adjacency.transpose(1, 2).reshape(-1, PIPS * (KINDS + 1), PIPS) / 2.0
 
         foreseen = _foresee(tiles, ends)
+        room = ENDS // 2 - seen[:, self.slices["chain_started"]].sum(dim=1)
+        replies = _replies(tiles, ends, room, foreseen)
         legal = action_mask[:, : COLUMNS * (ENDS + 1)].view(-1, COLUMNS, ENDS + 1).float()
         fits = (torch.bmm(tiles[:, 1, :, 0], touching) > 0.5).float()  # their moves, but for new chains
         whole = torch.stack(
@@ -162,6 +225,7 @@ class DomasterNetwork(LegalMovesNetwork):
                 (legal * (1.0 - foreseen[:, 0, :, :, 2])).sum(dim=(1, 2)) / 16.0,  # moves that do not let them
                 (fits * (1.0 - foreseen[:, 1, :, :ENDS, 2])).sum(dim=(1, 2)) / 16.0,
                 (legal[:, :, :ENDS] - fits).sum(dim=(1, 2)) / 16.0,
+                (legal * replies[:, :, :, 1]).amax(dim=(1, 2)),  # I can leave them without a safe reply
             ),
             dim=1,
         )
@@ -186,7 +250,7 @@ class DomasterNetwork(LegalMovesNetwork):
         slots = torch.cat((end, new_chain), dim=1) + self.whole(pooled).unsqueeze(1)
         rows, actions = action_mask.nonzero(as_tuple=True)
         columns_of, slots_of = actions // (ENDS + 1) % COLUMNS, actions % (ENDS + 1)  # a pass is never a choice
-        ahead = self.foreseen(foreseen[rows, 0, columns_of, slots_of])
-        joined = column[rows, columns_of] + slots[rows, slots_of] + ahead
+        ahead = torch.cat((foreseen[:, 0], replies), dim=3)[rows, columns_of, slots_of]
+        joined = column[rows, columns_of] + slots[rows, slots_of] + self.foreseen(ahead)
         scores = self.score(torch.relu(self.hidden(torch.relu(joined)))).squeeze(1)
         return LegalScores(rows, actions, scores, self.value(pooled).squeeze(1))

@@ -141,7 +141,7 @@ class ThirdLevelNetwork(LegalMovesNetwork):
         return torch.cat((owners, owners * table.owners[rows, tile, 1:2]), dim=1)
 
     def _openings(self, table: _Table) -> Tensor:
-        """Return :meth:`_beyond` of the places on the second level that each tile has, ``float32 (n, NUM_TILES, BEYOND)``."""
+        """Return :meth:`_beyond` of each tile's places on the second level, ``float32 (n, NUM_TILES, BEYOND)``."""
         low = table.heights == 1
         sides = [low & torch.roll(low, -int(step), dims=1) for step in (1, self.board_size + 4)]
         rows, side, cell = torch.stack(sides, dim=1).nonzero(as_tuple=True)

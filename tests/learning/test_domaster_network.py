@@ -71,6 +71,51 @@ def test_foresees_what_the_rules_say(name: str, monkeypatch: pytest.MonkeyPatch)
     assert finished > 3
 
 
+def can_finish(state: NDArray[Any], seat: int) -> bool:
+    return any(done and pip in tile for tile in playable_tiles(state, seat) for pip, done in open_ends(state))
+
+
+@pytest.mark.parametrize("name", ["domaster", "five_bridges"])
+def test_counts_the_safe_replies(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    game = get_game(name)
+    states = random_positions(game, 120, seed=4)
+    states = states[states["grown"].sum(axis=(1, 2)) > 10]
+    observations, masks = seen_at(game, states)
+    kept = []
+    count = domaster_network._replies
+    monkeypatch.setattr(domaster_network, "_replies", lambda *given: kept.append(count(*given)) or kept[-1])
+    DomasterNetwork(game)(observations, masks)
+    stuck = few = 0
+    for row in range(len(states)):
+        before = states[row : row + 1]
+        mover = int(before["mover"][0])
+        actions = [int(action) for action in np.flatnonzero(masks[row, :99])]
+        outcomes = {}
+        for action in actions:
+            after = before.copy()
+            play(after[0], action)
+            outcomes[action] = after
+        for action, after in outcomes.items():
+            facts = kept[0][row, action // 11, action % 11].numpy()
+            if after["deal_over"][0]:
+                continue
+            others = [a for a in actions if a // 11 != action // 11 and a % 11 // 2 != action % 11 // 2 and a % 11 < 10]
+            safe = [a for a in others if not outcomes[a]["deal_over"][0] and not can_finish(outcomes[a][0], 1 - mover)]
+            assert facts[2] == pytest.approx(len(safe) / 16)
+            replies = 0
+            possible = [int(a) for a in game.legal_actions(after) if a < 99] if after["mover"][0] != mover else []
+            for reply in possible:
+                last = after.copy()
+                play(last[0], reply)
+                replies += not last["deal_over"][0] and not can_finish(last[0], mover)
+            assert facts[0] == pytest.approx(replies / 16)
+            assert facts[1] == (bool(possible) and not replies and not can_finish(after[0], 1 - mover))
+            stuck += int(facts[1])
+            few += 0 < replies < 5
+    assert stuck > 5
+    assert few > 20
+
+
 def test_the_order_of_the_columns_does_not_matter() -> None:
     game = get_game("domaster")
     observations, masks = seen_at(game, random_positions(game, 60, seed=5))
