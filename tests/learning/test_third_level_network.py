@@ -96,7 +96,7 @@ def test_who_could_go_on_after_a_tile_is_laid(positions: NDArray[Any], monkeypat
     monkeypatch.setattr(network, "_beyond", keep)
     new = 0
     rng = np.random.default_rng(1)
-    for i in np.flatnonzero(positions["phase"] != BONUS)[::8]:
+    for i in np.flatnonzero(positions["phase"] != BONUS)[::16]:
         states = positions[i : i + 1]
         mover = int(states["mover"][0])
         actions = [int(a) for a in GAME.legal_actions(states)]
@@ -118,4 +118,4 @@ def test_who_could_go_on_after_a_tile_is_laid(positions: NDArray[Any], monkeypat
             shown = network._openings(network._table(seen_at(after)))[0, :, 0].numpy()
             np.testing.assert_array_equal(foreseen, shown)
             new += int((shown > before).sum())
-    assert new > 30
+    assert new > 10
