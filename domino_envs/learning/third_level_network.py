@@ -135,7 +135,7 @@ class ThirdLevelNetwork(LegalMovesNetwork):
         lying = torch.cat((lying, self._on_top(table, rows[which], beside).unsqueeze(1)), dim=1)
         free = (following.unsqueeze(1) != lying).all(dim=1)  # it is not covered, and does not lie on itself
         found = table.owners[rows[which], following] * free.unsqueeze(1)
-        owners = torch.zeros((len(rows), len(OWNERS)), dtype=found.dtype, device=found.device)
+        owners = torch.zeros((rows.shape[0], len(OWNERS)), dtype=found.dtype, device=found.device)
         owners = owners.scatter_add(0, which.unsqueeze(1).expand_as(found), found).clamp(max=1.0)
         owners = owners * (below != tile.unsqueeze(1)).all(dim=1, keepdim=True)
         return torch.cat((owners, owners * table.owners[rows, tile, 1:2]), dim=1)
@@ -150,7 +150,7 @@ class ThirdLevelNetwork(LegalMovesNetwork):
         tile = self.pair[pips[:, 0] * 8 + pips[:, 1]]
         below = torch.stack([self._on_top(table, rows, cells[:, half]) for half in range(2)], dim=1)
         beyond = self._beyond(table, rows, cells, pips, below, tile)
-        n = len(table.pips)
+        n = table.pips.shape[0]
         sums = torch.zeros((n * (NUM_TILES + 1), BEYOND), dtype=beyond.dtype, device=beyond.device)
         sums = sums.scatter_add(0, (rows * (NUM_TILES + 1) + tile).unsqueeze(1).expand_as(beyond), beyond)
         return sums.view(n, NUM_TILES + 1, BEYOND)[:, :NUM_TILES].clamp(max=1.0)
