@@ -216,6 +216,16 @@ def _solve_all(
             values[row, actions[i]] = value
 
 
+@kernel
+def _solve_each(
+    states: Any, max_nodes: int, solved_from: int, values: Any, stack: Any, columns: Any, table: Any, order: Any
+) -> None:
+    for row in range(len(states)):
+        values[row] = UNKNOWN
+        if tiles_on_table(states[row]) >= solved_from:
+            values[row] = _solve(states[row], max_nodes, stack, columns, table, order)[0]
+
+
 class EndgameSolver:
     """Solves positions of Domaster and Five Bridges; what it has found out helps with later ones.
 
@@ -266,4 +276,16 @@ class EndgameSolver:
             self._table,
             self._order,
         )
+        return values
+
+    def results(self, states: NDArray[Any], max_nodes: int, solved_from: int) -> NDArray[np.int8]:
+        """Return the movers' results under perfect play, ``int8 (n,)``; :data:`UNKNOWN` where the nodes ran out.
+
+        Args:
+            states: as for :meth:`values`.
+            max_nodes: positions searched for each of them at most.
+            solved_from: tiles on the table from which it is tried.
+        """
+        values = np.empty(len(states), dtype=np.int8)
+        _solve_each(states, max_nodes, solved_from, values, self._stack, self._columns, self._table, self._order)
         return values

@@ -19,8 +19,9 @@ from ..engine import write_mask
 from ..games import Game
 from ..games.kernels import observe, play
 from ..jit import int64, kernel
-from .search_tree import SearchTree, Settings
-from .tree import back_up, expand
+from .endgame_solver import UNKNOWN
+from .search_tree import SOLVED_FROM, SearchTree, Settings
+from .tree import back_up, expand, tighten
 
 __all__ = ["EXPLORATION", "Judge", "PolicyTree", "grow_together", "probabilities_from"]
 
@@ -86,10 +87,11 @@ def _find_leaves(
     scale: float,
     limit: float,
     leaves: Any,
+    states: Any,
     observations: Any,
     masks: Any,
 ) -> tuple[int, int, int]:
-    """Descend up to ``wanted`` times, and write what the movers of the leaves to be judged see.
+    """Descend up to ``wanted`` times, and write the leaves to be judged: node, record, what the mover sees.
 
     It ends early where a descent meets a leaf of the same batch, and when the root is solved or the array is full.
 
@@ -97,7 +99,7 @@ def _find_leaves(
         Descents made, leaves among them that wait for a judgement, nodes in use.
     """
     tree, root, scratch, rngs, actions = borrow(tree), borrow(root), borrow(scratch), borrow(rngs), borrow(actions)
-    observations, masks = borrow(observations), borrow(masks)
+    observations, masks, states = borrow(observations), borrow(masks), borrow(states)
     room = len(tree) - len(actions)
     tree[0]["seat"] = root[0]["mover"]
     waiting = 0
@@ -117,6 +119,7 @@ def _find_leaves(
                 if node["low"] == node["high"]:
                     continue
                 leaves[waiting] = index
+                states[waiting] = state
                 observe(state, state["mover"], observations[waiting])
                 write_mask(scratch, 0, masks[waiting], actions)
                 _lose_for_now(tree, index, 1.0)
@@ -128,6 +131,19 @@ def _find_leaves(
             index = _select(tree, index, exploration)
             play(state, int64(tree[index]["action"]))
     return wanted, waiting, used
+
+
+@kernel
+def _prove(tree: Any, leaves: Any, waiting: int, results: Any) -> None:
+    """Enter the results of leaves for their movers, where they are not UNKNOWN, and what follows from them."""
+    for i in range(waiting):
+        if results[i] != UNKNOWN:
+            leaf = int64(leaves[i])
+            node = tree[leaf]
+            node["low"] = node["high"] = results[i] if node["seat"] == 0 else -results[i]
+            top = int64(node["parent"])
+            while top >= 0 and tighten(tree, top):
+                top = int64(tree[top]["parent"])
 
 
 @kernel
@@ -162,6 +178,7 @@ class PolicyTree(SearchTree):
     """
 
     solver_nodes = 150
+    leaf_nodes = 1000  # of the endgame solver, for each leaf
 
     def __init__(
         self,
@@ -177,6 +194,7 @@ class PolicyTree(SearchTree):
         self.noise = noise
         self._value_scale = value_points / self.settings.scale
         self._leaves = np.zeros(max(BATCH, BATCH_TOGETHER), dtype=np.int64)
+        self._leaf_states = np.zeros(len(self._leaves), dtype=game.dtype)
         self._seen = np.zeros((BATCH, game.layout.size), dtype=np.int8)
         self._masks = np.zeros((BATCH, game.num_actions), dtype=np.int8)
         self._waiting = 0
@@ -199,11 +217,15 @@ class PolicyTree(SearchTree):
             self.settings.scale,
             self.settings.limit,
             self._leaves,
+            self._leaf_states,
             seen,
             masks,
         )
         if done == 0 and not self.solved:
             self._make_room()
+        if self._solver is not None and self._waiting:
+            results = self._solver.results(self._leaf_states[: self._waiting], self.leaf_nodes, SOLVED_FROM)
+            _prove(self._nodes, self._leaves, self._waiting, results)
         return done, self._waiting
 
     def enter_judgements(

@@ -16,7 +16,7 @@ from .endgame_position import tiles_on_table
 from .endgame_solver import UNKNOWN, EndgameSolver
 from .tree import NODE, keep_subtree, new_node, simulate
 
-__all__ = ["SearchTree", "Settings", "game_settings", "plain_settings"]
+__all__ = ["SOLVED_FROM", "SearchTree", "Settings", "game_settings", "plain_settings"]
 
 _MOST_NODES = 1 << 22
 _MOST_AT_ONCE = 4096  # simulations between two looks at the clock, and at Ctrl-C
@@ -24,7 +24,7 @@ _TICK = 0.005  # seconds
 _MOST_STEPS = 4  # actions between a root and the next one
 
 # Endgames of Domaster are solved outright if that takes no longer than the search.
-_SOLVED_FROM = 24  # tiles on the table
+SOLVED_FROM = 24  # tiles on the table
 _NODES_PER_SECOND = 500_000  # a quarter of the time
 _MOST_SOLVER_NODES = 2_000_000
 _SOLVER_TABLE = 1 << 18
@@ -216,7 +216,7 @@ class SearchTree:
 
     def _solve_end(self, max_nodes: int) -> None:
         """Enter exact results below the root where that is affordable."""
-        if self._solver is None or self._solver_tried or tiles_on_table(self._root[0]) < _SOLVED_FROM:
+        if self._solver is None or self._solver_tried or tiles_on_table(self._root[0]) < SOLVED_FROM:
             return
         self._solver_tried = True
         values = self._solver.values(self._root, min(max_nodes, _MOST_SOLVER_NODES))[0]

@@ -64,7 +64,7 @@ def new_node(tree: Any, index: int, parent: int, action: int, limit: float) -> N
 
 
 @kernel
-def _tighten(tree: Any, index: int) -> bool:
+def tighten(tree: Any, index: int) -> bool:
     """Work out a node's bounds from its children's; return whether they have changed."""
     node = tree[index]
     low, high = tree[node["first"]]["low"], tree[node["first"]]["high"]
@@ -118,7 +118,7 @@ def expand(
     node["first"] = used
     node["count"] = count
     top = int64(index)
-    while top >= 0 and _tighten(tree, top):
+    while top >= 0 and tighten(tree, top):
         top = int64(tree[top]["parent"])
     return used + count
 

@@ -75,6 +75,18 @@ def test_a_small_budget_leaves_moves_unknown():
     assert EndgameSolver(1 << 10).values(states[:0]).shape == (0, 100)
 
 
+@pytest.mark.parametrize("name", ["domaster", "five_bridges"])
+def test_results_are_the_best_values(name):
+    _, states = late(name, 33, 40, 20, seed=6)
+    solver = EndgameSolver(1 << 16)
+    results = solver.results(states, 200_000, solved_from=35)
+    tried = 55 - states["left"].sum(axis=(1, 2)) >= 35
+    assert 0 < tried.sum() < len(states)
+    assert (results[~tried] == UNKNOWN).all()
+    np.testing.assert_array_equal(results[tried], solver.values(states[tried]).max(axis=1))
+    assert (EndgameSolver(1 << 16).results(states, 1, solved_from=0) == UNKNOWN).any()
+
+
 def test_wrong_arguments_are_named():
     domaster = get_game("domaster")
     states = opening_positions(domaster, 2, seed=0)

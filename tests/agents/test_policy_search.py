@@ -11,6 +11,7 @@ from domino_envs import load_policy
 from domino_envs.agents import make_agent
 from domino_envs.agents.endgame_solver import UNKNOWN, EndgameSolver
 from domino_envs.agents.mate_solver import mate_values
+from domino_envs.agents.policy_search import PolicyTree
 from domino_envs.agents.positions import opening_positions, random_positions
 from domino_envs.agents.search import search
 from domino_envs.arena.exact import views
@@ -81,6 +82,19 @@ def test_endgames_are_solved_where_that_costs_no_more_than_the_simulations():
     assert len(states) > 10 and found.solved.mean() > 0.5
     best = np.where(exact == UNKNOWN, -1, exact).max(axis=1)
     assert (found.root_values[found.solved] == best[found.solved]).all()
+
+
+def test_endgames_are_solved_below_the_root_too(monkeypatch):
+    states = random_positions(DOMASTER, 1500, seed=16)
+    states = states[55 - states["left"].sum(axis=(1, 2)) == 27][:25]
+    found = search(DOMASTER, states, simulations=100, seed=1, policy="domaster")
+    monkeypatch.setattr(PolicyTree, "leaf_nodes", 0)
+    without = search(DOMASTER, states, simulations=100, seed=1, policy="domaster")
+    assert found.solved.sum() > without.solved.sum() + 2
+    exact = EndgameSolver(1 << 16).values(states)
+    best = exact.max(axis=1)
+    known = found.solved & ((best == 1) | ~(exact == UNKNOWN).any(axis=1))
+    assert known.sum() > 5 and (found.root_values[known] == best[known]).all()
 
 
 def test_makes_the_policy_of_mate_better():
