@@ -86,12 +86,12 @@ def test_endgames_are_solved_where_that_costs_no_more_than_the_simulations():
 
 def test_endgames_are_solved_below_the_root_too(monkeypatch):
     states = random_positions(DOMASTER, 1500, seed=16)
-    states = states[55 - states["left"].sum(axis=(1, 2)) == 27][:25]
+    states = states[55 - states["left"].sum(axis=(1, 2)) == 26][:40]
     found = search(DOMASTER, states, simulations=100, seed=1, policy="domaster")
     monkeypatch.setattr(PolicyTree, "leaf_nodes", 0)
     without = search(DOMASTER, states, simulations=100, seed=1, policy="domaster")
     assert found.solved.sum() > without.solved.sum() + 2
-    exact = EndgameSolver(1 << 16).values(states)
+    exact = EndgameSolver(1 << 16).values(states, max_nodes=300_000)
     best = exact.max(axis=1)
     known = found.solved & ((best == 1) | ~(exact == UNKNOWN).any(axis=1))
     assert known.sum() > 5 and (found.root_values[known] == best[known]).all()
