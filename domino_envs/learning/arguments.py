@@ -109,7 +109,7 @@ class Arguments:
     evaluations: int = 6
     """Evaluations during training; the weights of the best are kept."""
     evaluation_deals: int = 200
-    """Mirrored deals in each."""
+    """Mirrored deals in each; in Mate also five times as many against itself."""
     final_deals: int = 1000
     """Mirrored deals against random at the end."""
     threads: int = 1
