@@ -21,7 +21,7 @@ from ..games.kernels import observe, play
 from ..jit import int64, kernel
 from .endgame_solver import UNKNOWN
 from .search_tree import SOLVED_FROM, SearchTree, Settings
-from .tree import back_up, expand, tighten
+from .tree import back_up, expand, tighten_upwards
 
 __all__ = ["EXPLORATION", "Judge", "PolicyTree", "grow_together", "probabilities_from"]
 
@@ -141,9 +141,7 @@ def _prove(tree: Any, leaves: Any, waiting: int, results: Any) -> None:
             leaf = int64(leaves[i])
             node = tree[leaf]
             node["low"] = node["high"] = results[i] if node["seat"] == 0 else -results[i]
-            top = int64(node["parent"])
-            while top >= 0 and tighten(tree, top):
-                top = int64(tree[top]["parent"])
+            tighten_upwards(tree, int64(node["parent"]))
 
 
 @kernel

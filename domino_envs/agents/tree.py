@@ -64,7 +64,7 @@ def new_node(tree: Any, index: int, parent: int, action: int, limit: float) -> N
 
 
 @kernel
-def tighten(tree: Any, index: int) -> bool:
+def _tighten(tree: Any, index: int) -> bool:
     """Work out a node's bounds from its children's; return whether they have changed."""
     node = tree[index]
     low, high = tree[node["first"]]["low"], tree[node["first"]]["high"]
@@ -77,6 +77,14 @@ def tighten(tree: Any, index: int) -> bool:
         return False
     node["low"], node["high"] = low, high
     return True
+
+
+@kernel
+def tighten_upwards(tree: Any, index: int) -> None:
+    """Work out the bounds of a node and of those above it, as far up as they change."""
+    top = int64(index)
+    while top >= 0 and _tighten(tree, top):
+        top = int64(tree[top]["parent"])
 
 
 @kernel
@@ -117,9 +125,7 @@ def expand(
     node = tree[index]
     node["first"] = used
     node["count"] = count
-    top = int64(index)
-    while top >= 0 and tighten(tree, top):
-        top = int64(tree[top]["parent"])
+    tighten_upwards(tree, index)
     return used + count
 
 

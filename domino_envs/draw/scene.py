@@ -216,6 +216,9 @@ class Scene:
             box, name = self.sources[key]
             with canvas.group(class_="source", data_source=key, tabindex=0, role="button", aria_label=f"tile {name}"):
                 self._ring(box, "currentColor", fill="transparent")
+        lit: dict[tuple[str, int | None], list[Placement]] = {}  # what is shown together
+        for placement in self.placements:
+            lit.setdefault((placement.source, placement.turn), []).append(placement)
         for placement in self.placements:
             move = self.view.game.notation(self.view.states, placement.action)
             with canvas.group(
@@ -227,7 +230,7 @@ class Scene:
                 role="button",
                 aria_label=move,
             ):
-                self._clickable(placement)
+                self._clickable(placement, lit[placement.source, placement.turn])
                 with canvas.group(class_="spot"):
                     if placement.turn is None:
                         self._outline(placement)
@@ -236,12 +239,11 @@ class Scene:
                 with canvas.group(class_="ghost"):
                     self._ghost(placement)
 
-    def _clickable(self, placement: Placement) -> None:
-        """Add the area to click for a placement: its zone, or where it and others would overlap, a diamond.
+    def _clickable(self, placement: Placement, lit: Sequence[Placement]) -> None:
+        """Add the area to click for a placement: its zone, or where it and others of ``lit`` would overlap, a diamond.
 
         The middles of tiles that may lie either way are those of the cells' edges, so such diamonds do not overlap.
         """
-        lit = [p for p in self.placements if (p.source, p.turn) == (placement.source, placement.turn)]
         if not any(other is not placement and _overlap(other.zone, placement.zone) for other in lit):
             self.canvas.rect(placement.zone, fill="transparent")
             return

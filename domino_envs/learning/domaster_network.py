@@ -98,6 +98,11 @@ def _foresee(columns: Tensor, ends: _Ends) -> Tensor:
     return torch.cat((finishes, seen[:, :, 0], seen[:, :, 1]), dim=4)
 
 
+def _by_chain(counts: Tensor) -> Tensor:
+    """Return what the two ends of each chain count together, at both of them, ``(n, columns, ends)`` as given."""
+    return counts.view(-1, COLUMNS, ENDS // 2, 2).sum(dim=3, keepdim=True).expand(-1, -1, -1, 2).flatten(2)
+
+
 def _replies(columns: Tensor, ends: _Ends, room: Tensor, foreseen: Tensor) -> Tensor:
     """Return what each move of mine leaves both of us, ``(n, columns, slots, REPLY_FEATURES)``, legal or not.
 
@@ -128,7 +133,7 @@ def _replies(columns: Tensor, ends: _Ends, room: Tensor, foreseen: Tensor) -> Te
     # On the chains as they are.
     exposed = risky * (stays * (meeting - at_end) + at_other)
     safe = ((1.0 - finishing) * fits * (exposed < 0.5)).sum(dim=3)
-    chains = safe.view(-1, COLUMNS, ENDS // 2, 2).sum(dim=3, keepdim=True).expand(-1, -1, -1, 2).flatten(2)
+    chains = _by_chain(safe)
     elsewhere = chains[:, :, ::2].sum(dim=2, keepdim=True)
     # On the chain that my tile lengthens, at that end and at the other.
     exposed = two_and_full * (meeting - at_new) + three_and_four * at_other
@@ -144,7 +149,7 @@ def _replies(columns: Tensor, ends: _Ends, room: Tensor, foreseen: Tensor) -> Te
     stuck = (replies < 0.5) & (foreseen[:, 0, :, :, 2] < 0.5) & (foreseen[:, 0, :, :, 3] > 0.0)
     fitting = torch.bmm(has_top[:, 0], ends.pips.transpose(1, 2))
     kept = fitting * (1.0 - ends.finishing.unsqueeze(1)) * (foreseen[:, 0, :, :ENDS, 2] < 0.5)
-    by_chain = kept.view(-1, COLUMNS, ENDS // 2, 2).sum(dim=3, keepdim=True).expand(-1, -1, -1, 2).flatten(2)
+    by_chain = _by_chain(kept)
     others = by_chain.sum(dim=1, keepdim=True) - by_chain  # on each chain, with other tiles
     total = others[:, :, ::2].sum(dim=2, keepdim=True)
     return torch.stack((replies / 16.0, stuck.float(), torch.cat((total - others, total), dim=2) / 16.0), dim=3)

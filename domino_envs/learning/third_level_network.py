@@ -148,7 +148,7 @@ class ThirdLevelNetwork(LegalMovesNetwork):
         cells = torch.stack((cell, cell + self.offsets[side]), dim=1)
         pips = table.pips[rows.unsqueeze(1), cells]
         tile = self.pair[pips[:, 0] * 8 + pips[:, 1]]
-        below = torch.stack([self._on_top(table, rows, cells[:, half]) for half in range(2)], dim=1)
+        below = self._on_top(table, rows.unsqueeze(1), cells)
         beyond = self._beyond(table, rows, cells, pips, below, tile)
         n = table.pips.shape[0]
         sums = torch.zeros((n * (NUM_TILES + 1), BEYOND), dtype=beyond.dtype, device=beyond.device)
