@@ -166,6 +166,16 @@ def test_a_saved_network_can_be_trained_on(tmp_path: Path) -> None:
     assert all(torch.equal(a, b) for a, b in zip(fresh.parameters(), network.parameters(), strict=True))
 
 
+def test_a_card_that_promises_further_rounds_is_refused(tmp_path: Path) -> None:
+    game = get_game("mate")
+    network = make_network("mate_graph", game, {"width": 8, "rounds": 1})
+    sizes = {"width": 8, "rounds": 2}
+    save_policy(tmp_path / "policy", game, network, {"architecture": {"network": "mate_graph", "sizes": sizes}})
+    with pytest.raises(PolicyError, match="does not fit this network"):
+        load_network(tmp_path / "policy", game)
+    load_weights(tmp_path / "policy", game, make_network("mate_graph", game, sizes))  # which asks for them
+
+
 @pytest.mark.parametrize(
     ("architecture", "message"),
     [
