@@ -220,6 +220,8 @@ def test_notation(game: str) -> None:
     for text in ("", "9-9", "resign", legal + "x", "x" * 1000):
         refuses(lambda text=text: env.game.parse(env.position, text), "is no legal move here; legal:", legal)
     assert env.game.notation(env.position, env.game.parse(env.position, f"  {legal} ")) == legal
+    for action in (-1, env.game.num_actions):
+        refuses(lambda action=action: env.game.notation(env.position, action), "action must be from 0 to", str(action))
 
 
 def test_layouts() -> None:

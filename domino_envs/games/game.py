@@ -102,7 +102,13 @@ class Game:
         return text
 
     def notation(self, states: NDArray[Any], action: int, lane: int = 0) -> str:
-        """Return an action of ``states[lane]`` in notation (readable also if it is not legal there)."""
+        """Return an action of ``states[lane]`` in notation (readable also if it is not legal there).
+
+        Raises:
+            ValueError: for a number outside of the action space.
+        """
+        if not 0 <= action < self.num_actions:
+            raise ValueError(f"action must be from 0 to {self.num_actions - 1}, got {action!r}")
         return self.code_text(describe(states[lane], action))
 
     def legal_actions(self, states: NDArray[Any], lane: int = 0) -> NDArray[np.int32]:
