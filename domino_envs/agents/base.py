@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..games import Game
+from ..games.kernels import aligned
 
 __all__ = ["MODES", "Agent", "CallableAgent"]
 
@@ -105,7 +106,7 @@ class Agent(ABC):
             raise ValueError(f"{self.name} needs the positions' records: pass states")
         if states.dtype != self.game.dtype or states.shape != (count,):
             raise ValueError(f"states must be {count} records of {self.game.name}, got {states.shape} {states.dtype}")
-        return states
+        return aligned(states, self.game.dtype)
 
     def act_one(
         self, observation: NDArray[np.int8], action_mask: NDArray[np.int8], state: NDArray[Any] | None = None

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..bits import bit_count, trailing_zeros
 from ..games.domaster import CHAINS, COLUMNS, NEW_CHAIN, PASS, REACH, ROWS, SLOTS, STATE
-from ..games.kernels import moves, play
+from ..games.kernels import aligned, moves, play
 from ..jit import int64, kernel
 from .endgame_position import (
     COLUMN,
@@ -266,7 +266,7 @@ class EndgameSolver:
             raise ValueError(f"states[{ended[0]}] has no move to value: its deal is over")
         values = np.full((len(states), COLUMNS * SLOTS + 1), NO_VALUE, dtype=np.int8)
         _solve_all(
-            states,
+            aligned(states, STATE),
             max_nodes,
             values,
             self._actions,

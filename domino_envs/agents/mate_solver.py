@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bits import bit_count, mix_uint64, trailing_zeros
-from ..games.kernels import moves, play
+from ..games.kernels import aligned, moves, play
 from ..games.mate import HIGH, LOW, STATE, TILES_WITH_PIP
 from ..jit import int64, kernel
 
@@ -163,6 +163,7 @@ def _run(states: NDArray[Any], all_moves: bool, values: NDArray[np.int16]) -> ND
     ended = np.flatnonzero(states["deal_over"])
     if len(ended):
         raise ValueError(f"states[{ended[0]}] has no move to value: its game is over")
+    states = aligned(states, STATE)
     table = np.zeros(_TABLE_SIZE, dtype=_ENTRY)  # no position has key 0
     child, actions = np.zeros(1, dtype=STATE), np.zeros(42, dtype=np.int32)
     _solve(states, all_moves, values, child, actions, np.zeros(24, dtype=_FRAME), table)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..engine import lane_streams
 from ..games import Game, as_game
+from ..games.kernels import aligned
 from ..policies import PolicyError, SavedPolicy, load_policy
 from .base import Agent
 from .information_sets import InformationSetTree
@@ -39,12 +40,13 @@ class SearchResult(NamedTuple):
     solved: NDArray[np.bool_]
 
 
-def _check_positions(game: Game, states: NDArray[Any]) -> None:
+def _checked_positions(game: Game, states: NDArray[Any]) -> NDArray[Any]:
     if not isinstance(states, np.ndarray) or states.dtype != game.dtype or states.ndim != 1:
         raise ValueError(f"states must be records of {game.name}, shape (n,), got {getattr(states, 'dtype', states)!r}")
     ended = np.flatnonzero(states["deal_over"])
     if len(ended):
         raise ValueError(f"states[{ended[0]}] has nothing to search: its deal is over")
+    return aligned(states, game.dtype)
 
 
 def _make_tree(
@@ -82,7 +84,7 @@ def search(
     """
     game = as_game(game)
     guide = _load(policy, game)
-    _check_positions(game, states)
+    states = _checked_positions(game, states)
     _check_simulations(simulations)
     count = len(states)
     result = SearchResult(
@@ -163,7 +165,7 @@ class SearchAgent(Agent):
     ) -> NDArray[np.int64]:
         """Search each position and return the chosen action."""
         states = self.checked_states(states, len(action_masks))
-        _check_positions(self.game, states)
+        states = _checked_positions(self.game, states)
         visits = np.zeros((len(states), self.game.num_actions), dtype=np.int32)
         values = np.zeros(self.game.num_actions, dtype=np.float32)
         for row in range(len(states)):

@@ -21,6 +21,7 @@ from ..agents import Agent
 from ..agents.endgame_solver import UNKNOWN, EndgameSolver, tiles_on_table
 from ..agents.mate_solver import mate_values
 from ..games import Game
+from ..games.kernels import aligned
 from .intervals import Interval, mean_interval, ratio_interval, wilson_interval
 from .record import GameRecord, replay
 
@@ -115,6 +116,7 @@ def accuracy(
 
 def views(game: Game, states: NDArray[Any]) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
     """Return what each state's mover sees: observations ``int8 (n, size)`` and action masks ``int8 (n, actions)``."""
+    states = aligned(states, game.dtype)
     observations = np.zeros((len(states), game.layout.size), dtype=np.int8)
     masks = np.zeros((len(states), game.num_actions), dtype=np.int8)
     actions = np.zeros(game.num_actions + 1, dtype=np.int32)

@@ -13,11 +13,12 @@ from typing import Any
 import numba
 import numpy as np
 from numba.extending import overload
+from numpy.typing import NDArray
 
 from ..jit import depends_on, kernel
 
-__all__ = ["HEADER", "MAX_DEALS", "NOBODY", "Kernels", "deal", "describe", "finish_deal", "moves", "observe", "play",
-           "record_dtype", "register", "reveal"]  # fmt: skip
+__all__ = ["HEADER", "MAX_DEALS", "NOBODY", "Kernels", "aligned", "deal", "describe", "finish_deal", "moves", "observe",
+           "play", "record_dtype", "register", "reveal"]  # fmt: skip
 
 MAX_DEALS = 5
 NOBODY = -1
@@ -88,6 +89,11 @@ def record_dtype(own_fields: Sequence[Any]) -> np.dtype[Any]:
         again += 1
         dtype = np.dtype([*HEADER, *own_fields, (f"defined_{again}_times", np.int8)], align=True)
     return dtype
+
+
+def aligned(states: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return records as the kernels take them: those that ``np.load`` returns are equal, but not marked as aligned."""
+    return states if states.dtype.isalignedstruct else states.view(dtype)
 
 
 def register(dtype: Any, kernels: Kernels) -> None:
