@@ -87,7 +87,6 @@ def build(args: Arguments, game: Game) -> SelfPlayPPO:
             value_scale=scale,
             guided=bool(args.guided),
             sharpness=args.target_sharpness,
-            moves_weight=args.target_moves,
         )
     return SelfPlayPPO(
         NetworkPolicy,

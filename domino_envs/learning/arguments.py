@@ -92,8 +92,6 @@ class Arguments:
     """Whether the network guides these searches (PUCT, for which a hundred simulations do); else they are UCT."""
     target_sharpness: float = 1.0
     """Power of the visits that are learned."""
-    target_moves: float = 1.0
-    """Weight of the moves found in their loss, beside that of the values; 0 learns the values alone."""
     searched: int | None = None
     """Positions of each rollout that are searched."""
     target_batches: int | None = None
@@ -167,8 +165,7 @@ DEFAULTS["five_bridges"] = DEFAULTS["domaster"]
 def problems(args: Arguments) -> Iterator[str]:
     """Yield what is wrong with the arguments, flag by flag."""
     at_least = {
-        0: ("seed", "past_selves", "search_simulations", "searched", "target_batches", "evaluations", "value_weight",
-            "target_moves"),
+        0: ("seed", "past_selves", "search_simulations", "searched", "target_batches", "evaluations", "value_weight"),
         1: ("steps", "lanes", "rollout", "epochs", "snapshot_every", "evaluation_deals", "final_deals", "threads",
             "target_capacity"),
         2: ("batch_size",),

@@ -35,7 +35,6 @@ class SearchTargets:
         value_scale: what the values found are multiplied with.
         guided: whether the network guides the searches.
         sharpness: power of the visits that are learned, 1 for their shares as they are.
-        moves_weight: weight of the moves in the loss; 0 learns the values alone.
     """
 
     def __init__(
@@ -47,13 +46,11 @@ class SearchTargets:
         value_scale: float,
         guided: bool = False,
         sharpness: float = 1.0,
-        moves_weight: float = 1.0,
     ) -> None:
         self.game = game
         self.simulations = simulations
         self.guided = guided
         self.sharpness = sharpness
-        self.moves_weight = moves_weight
         self.capacity = capacity
         self.value_scale = value_scale
         self.observations = np.zeros((capacity, game.layout.size), dtype=np.int8)
@@ -124,10 +121,11 @@ class SearchTargets:
             arrays = (self.observations, self.action_masks, self.probabilities, self.values)
             yield tuple(torch.from_numpy(array[rows]) for array in arrays)
 
-    def loss(self, network: nn.Module, batch: tuple[Tensor, ...], value_weight: float) -> tuple[Tensor, Tensor]:
-        """Return weighted cross-entropy of the moves plus weighted squared error of the values, and the first alone."""
+    @staticmethod
+    def loss(network: nn.Module, batch: tuple[Tensor, ...], value_weight: float) -> tuple[Tensor, Tensor]:
+        """Return cross-entropy of the moves plus weighted squared error of the values, and the first alone."""
         observations, masks, probabilities, values = batch
         logits, predicted = network(observations, masks)
         entropy = -(probabilities * masked_log_probabilities(logits, masks)).sum(dim=1).mean()
         error = torch.nn.functional.mse_loss(predicted, values)
-        return self.moves_weight * entropy + value_weight * error, entropy
+        return entropy + value_weight * error, entropy

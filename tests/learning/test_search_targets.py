@@ -90,22 +90,3 @@ def test_old_positions_make_room() -> None:
     batch = next(found.batches(np.random.default_rng(0), 1, 16))
     assert [tuple(part.shape) for part in batch] == [(16, MATE.layout.size), (16, 42), (16, 42), (16,)]
     assert all(isinstance(part, torch.Tensor) for part in batch)
-
-
-@pytest.mark.parametrize("weight", [0.0, 1.0])
-def test_moves_can_be_left_out_of_the_loss(weight: float) -> None:
-    found = targets(simulations=20, moves_weight=weight)
-    found.add(*decisions(40, seed=8), seed=1, judge=indifferent)
-    batch = next(found.batches(np.random.default_rng(0), 1, 16))
-    logits, values = torch.zeros((16, 42), requires_grad=True), torch.zeros(16, requires_grad=True)
-
-    class Fixed(torch.nn.Module):
-        def forward(self, observations: torch.Tensor, action_masks: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-            return logits, values
-
-    loss, entropy = found.loss(Fixed(), batch, 0.5)
-    loss.backward()  # type: ignore[no-untyped-call]
-    assert loss.item() == pytest.approx(weight * entropy.item() + 0.5 * (batch[3] ** 2).mean().item(), rel=1e-5)
-    assert entropy.item() > 0.5
-    assert logits.grad is not None and bool(logits.grad.abs().sum() > 0) == (weight > 0)
-    assert values.grad is not None and values.grad.abs().sum() > 0
