@@ -62,7 +62,28 @@ def _end_table() -> Tensor:
     return torch.tensor(rows)
 
 
-def _foresee(columns: Tensor, ends: _Ends) -> Tensor:
+class _Playable(NamedTuple):
+    """The playable tiles, those of both players.
+
+    Attributes:
+        halves: by pip, 2 for a double, ``(n, players, columns, pips)``.
+        has: 1 where the tile has the pip, the same shape.
+        after: playable tiles with each pip once that column's is played, the same shape.
+    """
+
+    halves: Tensor
+    has: Tensor
+    after: Tensor
+
+
+def _playable(columns: Tensor) -> _Playable:
+    """Return them; ``columns`` are halves by pip, ``(n, players, columns, rows, pips)``."""
+    halves = columns[:, :, :, 0]
+    has = halves.clamp(max=1.0)
+    return _Playable(halves, has, has.sum(dim=2, keepdim=True) - has + columns[:, :, :, 1].clamp(max=1.0))
+
+
+def _foresee(tiles: _Playable, ends: _Ends) -> Tensor:
     """Return what each move of either player would lead to, ``(n, players, columns, slots, features)``, legal or not.
 
     Moves are pairs of a column and an end, the last slot a new chain. Features: finishes a chain; tiles with which the
@@ -70,16 +91,11 @@ def _foresee(columns: Tensor, ends: _Ends) -> Tensor:
     same three for oneself.
 
     Args:
-        columns: halves by pip, ``(n, players, columns, rows, pips)``.
+        tiles: the playable ones.
         ends: the ends.
     """
-    top, below = columns[:, :, :, 0], columns[:, :, :, 1]
-    has_top = top.clamp(max=1.0)
-    playable = has_top.sum(dim=2, keepdim=True)  # tiles with each pip, (n, players, 1, pips)
-    after = playable - has_top + below.clamp(max=1.0)
-    counts = torch.stack(
-        (playable.flip(1).expand_as(after), after), dim=2
-    )  # (n, players, other and self, columns, pips)
+    others = tiles.has.sum(dim=2, keepdim=True).flip(1).expand(-1, -1, COLUMNS, -1)
+    counts = torch.stack((others, tiles.after), dim=2)  # (n, players, other and self, columns, pips)
     finishing = ends.finishing.unsqueeze(1)
     at_ends = torch.cat(
         (ends.pips, ends.across, torch.bmm(finishing, ends.pips), ends.pips.sum(dim=1, keepdim=True)), dim=1
@@ -88,7 +104,7 @@ def _foresee(columns: Tensor, ends: _Ends) -> Tensor:
     there, across, chances, mobility = torch.split(
         found.view(-1, 2, 2, COLUMNS, 2 * ENDS + 2), [ENDS, ENDS, 1, 1], dim=4
     )
-    fitting = (counts * top.unsqueeze(2)).sum(dim=4, keepdim=True)
+    fitting = (counts * tiles.halves.unsqueeze(2)).sum(dim=4, keepdim=True)
     stays, risky = (fact.view(-1, 1, 1, 1, ENDS) for fact in (ends.stays_open, ends.risky))
     beyond = stays * (fitting - there)  # tiles that fit the end as it will be
     wins = torch.cat((chances + risky * (beyond + across), chances), dim=4)
@@ -100,31 +116,32 @@ def _foresee(columns: Tensor, ends: _Ends) -> Tensor:
 
 def _by_chain(counts: Tensor) -> Tensor:
     """Return what the two ends of each chain count together, at both of them, ``(n, columns, ends)`` as given."""
-    return counts.view(-1, COLUMNS, ENDS // 2, 2).sum(dim=3, keepdim=True).expand(-1, -1, -1, 2).flatten(2)
+    ends = torch.arange(ENDS)
+    return counts @ (ends.unsqueeze(1) // 2 == ends // 2).float()
 
 
-def _replies(columns: Tensor, ends: _Ends, room: Tensor, foreseen: Tensor) -> Tensor:
+def _replies(tiles: _Playable, ends: _Ends, room: Tensor, foreseen: Tensor) -> Tensor:
     """Return what each move of mine leaves both of us, ``(n, columns, slots, REPLY_FEATURES)``, legal or not.
 
     A move is safe if the other player cannot finish a chain next. Features: the other player's safe replies; whether
     they can neither finish nor reply safely, though they can move; my safe moves with other tiles on other chains.
 
     Args:
-        columns: as for :func:`_foresee`.
+        tiles: the playable ones.
         ends: the ends.
         room: chains that can still be started, ``(n,)``.
         foreseen: what :func:`_foresee` returns.
     """
-    top, below = columns[:, :, :, 0], columns[:, :, :, 1]
-    has_top = top.clamp(max=1.0)
-    mine, theirs = top[:, 0], has_top[:, 1]
-    after = has_top[:, 0].sum(dim=1, keepdim=True) - has_top[:, 0] + below[:, 0].clamp(max=1.0)  # my tiles by pip then
-    sides = torch.cat((ends.pips, ends.across), dim=1).transpose(1, 2)
-    at_end, at_other = torch.split(torch.bmm(after, sides), ENDS, dim=2)  # those of mine that fit, (n, columns, ends)
+    mine, theirs = tiles.halves[:, 0], tiles.has[:, 1]
+    after = tiles.after[:, 0]
+    sides = torch.cat((ends.pips, ends.across), dim=1)
+    at_end, at_other = torch.split(
+        torch.bmm(after, sides.transpose(1, 2)), ENDS, dim=2
+    )  # those of mine that fit, (n, columns, ends)
     at_new = (after * mine).sum(dim=2, keepdim=True) - at_end  # and that fit the end as my tile leaves it
-    fits, fits_other = torch.split(torch.bmm(theirs, sides), ENDS, dim=2)  # theirs, (n, their columns, ends)
-    meeting = torch.bmm(after, top[:, 1].transpose(1, 2)).unsqueeze(2)  # (n, columns, 1, their columns)
-    fits, fits_other = (fit.transpose(1, 2).unsqueeze(1) for fit in (fits, fits_other))  # (n, 1, ends, their columns)
+    by_side = torch.bmm(sides, theirs.transpose(1, 2)).unsqueeze(1)
+    fits, fits_other = torch.split(by_side, ENDS, dim=2)  # theirs, (n, 1, ends, their columns)
+    meeting = torch.bmm(after, tiles.halves[:, 1].transpose(1, 2)).unsqueeze(2)  # (n, columns, 1, their columns)
     at_end, at_other, at_new = (count.unsqueeze(3) for count in (at_end, at_other, at_new))
     touching = torch.bmm(mine, theirs.transpose(1, 2)).unsqueeze(2)
     stays, finishing, risky, two_and_full, three_and_four, four_and_three = (
@@ -134,20 +151,20 @@ def _replies(columns: Tensor, ends: _Ends, room: Tensor, foreseen: Tensor) -> Te
     exposed = risky * (stays * (meeting - at_end) + at_other)
     safe = ((1.0 - finishing) * fits * (exposed < 0.5)).sum(dim=3)
     chains = _by_chain(safe)
-    elsewhere = chains[:, :, ::2].sum(dim=2, keepdim=True)
+    elsewhere = safe.sum(dim=2, keepdim=True)
     # On the chain that my tile lengthens, at that end and at the other.
     exposed = two_and_full * (meeting - at_new) + three_and_four * at_other
     here = stays * (touching - fits) * (exposed < 0.5)
     exposed = three_and_four * at_new + four_and_three * (meeting - at_other)
     there = fits_other * (exposed < 0.5)
     lengthened = ((1.0 - risky) * (1.0 - finishing) * (here + there)).sum(dim=3)
-    tiles = (theirs.sum(dim=2) > 0.5).sum(dim=1).float()
-    started = ((room > 0.5) * tiles).view(-1, 1, 1)
-    on_new = touching.sum(dim=3) + elsewhere + ((room > 1.5) * tiles).view(-1, 1, 1)
+    held = (theirs.sum(dim=2) > 0.5).sum(dim=1).float()
+    started = ((room > 0.5) * held).view(-1, 1, 1)
+    on_new = touching.sum(dim=3) + elsewhere + ((room > 1.5) * held).view(-1, 1, 1)
     replies = torch.cat((elsewhere - chains + lengthened + started, on_new), dim=2)
     replies = replies * (foreseen[:, 0, :, :, 5] < 0.5)  # where I could finish anyway, none is safe
     stuck = (replies < 0.5) & (foreseen[:, 0, :, :, 2] < 0.5) & (foreseen[:, 0, :, :, 3] > 0.0)
-    fitting = torch.bmm(has_top[:, 0], ends.pips.transpose(1, 2))
+    fitting = torch.bmm(tiles.has[:, 0], ends.pips.transpose(1, 2))
     kept = fitting * (1.0 - ends.finishing.unsqueeze(1)) * (foreseen[:, 0, :, :ENDS, 2] < 0.5)
     by_chain = _by_chain(kept)
     others = by_chain.sum(dim=1, keepdim=True) - by_chain  # on each chain, with other tiles
@@ -215,9 +232,10 @@ class DomasterNetwork(LegalMovesNetwork):
         # Row (KINDS + 1) * pip + kind: the pip's neighbours of a kind.
         adjacency = adjacency.transpose(1, 2).reshape(-1, PIPS * (KINDS + 1), PIPS) / 2.0
 
-        foreseen = _foresee(tiles, ends)
+        playable = _playable(tiles)
+        foreseen = _foresee(playable, ends)
         room = ENDS // 2 - seen[:, self.slices["chain_started"]].sum(dim=1)
-        replies = _replies(tiles, ends, room, foreseen)
+        replies = _replies(playable, ends, room, foreseen)
         legal = action_mask[:, : COLUMNS * (ENDS + 1)].view(-1, COLUMNS, ENDS + 1).float()
         fits = (torch.bmm(tiles[:, 1, :, 0], touching) > 0.5).float()  # their moves, but for new chains
         whole = torch.stack(
@@ -251,11 +269,14 @@ class DomasterNetwork(LegalMovesNetwork):
         sums = held[:, :, : self.width]
         column = self.column(torch.cat((held, (sums * sums - squares) / 2.0), dim=2))  # (n, columns, width)
         end = self.end(torch.cat((torch.bmm(end_pips, nodes), torch.bmm(across, nodes), end_features), dim=2))
-        new_chain = self.new_chain.expand(seen.shape[0], 1, -1)
-        slots = torch.cat((end, new_chain), dim=1) + self.whole(pooled).unsqueeze(1)
+        is_new = (torch.arange(ENDS + 1) == ENDS).float().unsqueeze(1)
+        slots = nn.functional.pad(end, (0, 0, 0, 1)) + is_new * self.new_chain + self.whole(pooled).unsqueeze(1)
         rows, actions = action_mask.nonzero(as_tuple=True)
-        columns_of, slots_of = actions // (ENDS + 1) % COLUMNS, actions % (ENDS + 1)  # a pass is never a choice
-        ahead = torch.cat((foreseen[:, 0], replies), dim=3)[rows, columns_of, slots_of]
-        joined = column[rows, columns_of] + slots[rows, slots_of] + self.foreseen(ahead)
+        actions_on = actions % (COLUMNS * (ENDS + 1))  # a pass is never a choice
+        # One index into flattened tensors: the exported graph needs a third of the nodes for it.
+        ahead = torch.cat((foreseen[:, 0], replies), dim=3).view(-1, MOVE_FEATURES + REPLY_FEATURES)
+        ahead = ahead[rows * (COLUMNS * (ENDS + 1)) + actions_on]
+        joined = column.view(-1, self.width)[rows * COLUMNS + actions_on // (ENDS + 1)]
+        joined = joined + slots.view(-1, self.width)[rows * (ENDS + 1) + actions_on % (ENDS + 1)] + self.foreseen(ahead)
         scores = self.score(torch.relu(self.hidden(torch.relu(joined)))).squeeze(1)
         return LegalScores(rows, actions, scores, self.value(pooled).squeeze(1))

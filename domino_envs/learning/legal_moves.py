@@ -61,7 +61,8 @@ class LegalMovesNetwork(nn.Module):
         """Return logits ``(n, num_actions)``, 0 at illegal actions, and values ``(n,)``."""
         legal = self.score_legal(observation, action_mask)
         logits = torch.zeros_like(action_mask, dtype=torch.float32)
-        return logits.index_put((legal.rows, legal.actions), legal.scores.float()), legal.values
+        places = legal.rows * action_mask.shape[1] + legal.actions
+        return logits.flatten().scatter(0, places, legal.scores.float()).view_as(logits), legal.values
 
 
 def score_legal(network: nn.Module, observation: Tensor, action_mask: Tensor) -> LegalScores:
