@@ -92,7 +92,7 @@ def record_dtype(own_fields: Sequence[Any]) -> np.dtype[Any]:
 
 
 def aligned(states: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return records as the kernels take them: those that ``np.load`` returns are equal, but not marked as aligned."""
+    """Return records as the kernels take them: those read from NumPy's files are not marked as aligned."""
     return states if states.dtype.isalignedstruct else states.view(dtype)
 
 
