@@ -300,7 +300,7 @@ class SavedPolicy:
             masks[:, -1] = 1
             logits, values = self.evaluate(np.zeros((rows, size), dtype=np.int8), masks)
         except Exception as error:  # the runtime's own exceptions have no common base
-            raise PolicyError(f"{where} does not run on {rows} positions: {error}") from error
+            raise PolicyError(f"{where} does not run on a batch of {rows}: {error}") from error
         for name, array, shape in (("logits", logits, (rows, actions)), ("value", values, (rows,))):
             if array.dtype != np.float32 or array.shape != shape:
                 raise PolicyError(f"{where}: {name} must be float32 {shape}, it is {array.dtype} {array.shape}")
