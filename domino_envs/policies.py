@@ -288,19 +288,17 @@ class SavedPolicy:
             node = inputs[name]
             if node.type != "tensor(int8)" or len(node.shape) != 2 or node.shape[1] != size:
                 raise PolicyError(f"{where}: {name} must be int8 (n, {size}), it is {node.type} {node.shape}")
-        # Two positions show that their number is not fixed. One comes first: ONNX Runtime plans its memory by the first
-        # call, and after one of two positions decided every single one a fifth more slowly (1.32, Domaster).
-        for rows in (1, 2):
-            self._try(rows, where)
-
-    def _try(self, rows: int, where: str) -> None:
         size, actions = self._sizes
+        rows = 2  # that it has no fixed number of rows shows when it is run
         try:
-            masks = np.zeros((rows, actions), dtype=np.int8)
-            masks[:, -1] = 1
-            logits, values = self.evaluate(np.zeros((rows, size), dtype=np.int8), masks)
+            # One position first: ONNX Runtime plans its memory by the first call, and after one of two positions
+            # decided every single one a fifth more slowly (1.32, Domaster).
+            for count in (1, rows):
+                masks = np.zeros((count, actions), dtype=np.int8)
+                masks[:, -1] = 1
+                logits, values = self.evaluate(np.zeros((count, size), dtype=np.int8), masks)
         except Exception as error:  # the runtime's own exceptions have no common base
-            raise PolicyError(f"{where} does not run on a batch of {rows}: {error}") from error
+            raise PolicyError(f"{where} does not run on {rows} positions, or not on one: {error}") from error
         for name, array, shape in (("logits", logits, (rows, actions)), ("value", values, (rows,))):
             if array.dtype != np.float32 or array.shape != shape:
                 raise PolicyError(f"{where}: {name} must be float32 {shape}, it is {array.dtype} {array.shape}")

@@ -271,10 +271,10 @@ def in_double_precision(logits: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         (as_it_is, {"dtype": torch.float32}, r"observation must be int8 \(n, \d+\), it is tensor\(float\)"),
         (as_it_is, {"sizes": (80, 42)}, r"observation must be int8 \(n, \d+\), it is tensor\(int8\) \['n', 80\]"),
         (as_it_is, {"sizes": (get_game("mate").layout.size, 43)}, r"action_mask must be int8 \(n, 42\)"),
-        (as_it_is, {"rows": False}, "does not run on a batch of 1"),
-        (too_few, {}, r"logits must be float32 \(1, 42\), it is float32 \(1, 41\)"),
-        (values_in_a_column, {}, r"value must be float32 \(1,\), it is float32 \(1, 1\)"),
-        (in_double_precision, {}, r"logits must be float32 \(1, 42\), it is float64"),
+        (as_it_is, {"rows": False}, "does not run on 2 positions"),
+        (too_few, {}, r"logits must be float32 \(2, 42\), it is float32 \(2, 41\)"),
+        (values_in_a_column, {}, r"value must be float32 \(2,\), it is float32 \(2, 1\)"),
+        (in_double_precision, {}, r"logits must be float32 \(2, 42\), it is float64"),
     ],
 )
 def test_graphs_that_are_no_policy(
