@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 import socket
@@ -44,9 +45,10 @@ FLAGS = [
 
 
 class Running:
-    """A server that can be stopped and started again on its port."""
+    """A server that can be stopped and started again on its port; the deals follow from the test's name."""
 
     def __init__(self) -> None:
+        self.deals: Iterator[str] = iter(())
         self.opponents = {name: found for name, found in offered_opponents().items() if found}
         self.port = 0
         self.start()
@@ -56,7 +58,7 @@ class Running:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", self.port))
         self.port = listener.getsockname()[1]
-        app = make_app(Server(Seal(b"k" * 32), self.opponents))
+        app = make_app(Server(Seal(b"k" * 32), self.opponents, name_deal=lambda: next(self.deals)))
         self.server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
         self.listener = listener
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [listener]}, daemon=True)
@@ -177,7 +179,8 @@ class Page:
 
 
 @pytest.fixture
-def page(driver: webdriver.Chrome, server: Running) -> Iterator[Page]:
+def page(driver: webdriver.Chrome, server: Running, request: pytest.FixtureRequest) -> Iterator[Page]:
+    server.deals = (f"{request.node.name}-{i}" for i in itertools.count())
     first = driver.current_window_handle
     driver.get_log("browser")
     page = Page(driver, f"http://127.0.0.1:{server.port}/")

@@ -87,7 +87,9 @@ def test_a_move_too_late_loses(
         "domino_envs.play.terminal.Server", lambda *a, **k: server(*a, now=lambda: float(next(now)), **k)
     )
     answer("", "1", repeat=True)
-    assert main(["play", "mate", "--terminal", "--opponent", "random", "--episode", "deal", "--clock", "60"]) == 0
+    # The seed: a deal that the opponent could win with its first move would end before the clock does.
+    settings = ["--opponent", "random", "--episode", "deal", "--clock", "60", "--seed", "1"]
+    assert main(["play", "mate", "--terminal", *settings]) == 0
     shown = capsys.readouterr().out
     assert "Enter starts the clock" in shown
     assert "Your time is up." in shown
