@@ -25,12 +25,15 @@ SELF_PLAY = "self"
 OpponentSpec = str | Path | Agent | Callable[..., Any]
 
 RANDOM_SEAT = -1
+_OWN_ARRAYS = ("seats", "rewards", "dones", "same_player", "opponent_of", "opening_left")
 _MAX_REDRAWS = 100
 
 
 @kernel
-def _draw_lots(rngs: Any, lanes: Any, fixed_seat: int, weights: Any, seats: Any, opponents: Any) -> None:
-    """Draw each lane's seat (unless fixed) and opponent (by cumulated weights that end at 2**30)."""
+def _draw_lots(
+    rngs: Any, lanes: Any, fixed_seat: int, weights: Any, opening: int, seats: Any, opponents: Any, opening_left: Any
+) -> None:
+    """Draw each lane's seat (unless fixed), opponent (by cumulated weights that end at 2**30) and opening plies."""
     for i in range(len(lanes)):
         lane = lanes[i]
         seats[lane] = random_below(rngs, lane, 2) if fixed_seat < 0 else fixed_seat
@@ -40,6 +43,8 @@ def _draw_lots(rngs: Any, lanes: Any, fixed_seat: int, weights: Any, seats: Any,
             while weights[chosen] <= ticket:
                 chosen += 1
             opponents[lane] = chosen
+        if opening > 0:
+            opening_left[lane] = random_below(rngs, lane, opening + 1)
 
 
 class BatchSinglePlayer:
@@ -58,6 +63,8 @@ class BatchSinglePlayer:
             its first decision count to its first step.
         dones: whether the lane's episode is over, ``bool (num_lanes,)``.
         same_player: whether what is observed now is the player's that acted last, ``bool (num_lanes,)``.
+        opening_left: plies that the learner plays for both seats before its opponent takes over, ``int64
+            (num_lanes,)``.
         opponents: the pool; None stands for the learner itself.
         opponent_of: index into the pool by lane, ``int64 (num_lanes,)``, drawn anew for each episode.
 
@@ -71,6 +78,8 @@ class BatchSinglePlayer:
         seat: ``"player_0"``, ``"player_1"``, or ``"random"`` for a lot in each episode.
         episode: a key of ``game.episodes``; None for the whole game.
         reward: ``"win"`` or ``"points"``.
+        opening: the most plies at the start of an episode that the learner plays for both seats, as against ``"self"``;
+            how many is drawn for each episode. So a learner meets its opponent in late positions more often.
         seed: decides deals, seats and the opponents' choices.
         threads: see :class:`~domino_envs.batch.BatchGame`.
     """
@@ -86,9 +95,12 @@ class BatchSinglePlayer:
         seat: str = "random",
         episode: str | None = None,
         reward: str = "win",
+        opening: int = 0,
         seed: int | None = None,
         threads: int = 1,
     ) -> None:
+        if opening < 0:
+            raise ValueError(f"opening must not be negative, got {opening}")
         if seat not in ("random", *SEATS):
             raise ValueError(f"seat must be one of 'random', {', '.join(map(repr, SEATS))}, got {seat!r}")
         self.game = game = as_game(game)
@@ -109,6 +121,8 @@ class BatchSinglePlayer:
         self.dones = np.zeros(num_lanes, dtype=np.bool_)
         self.same_player = np.ones(num_lanes, dtype=np.bool_)
         self.opponent_of = np.zeros(num_lanes, dtype=np.int64)
+        self.opening = opening
+        self.opening_left = np.zeros(num_lanes, dtype=np.int64)
         self._all = np.arange(num_lanes, dtype=np.int64)
         self._rngs = lane_streams(None, num_lanes)
         self._credits = np.zeros(num_lanes, dtype=np.float32)  # won before the first decision, not yet paid out
@@ -162,7 +176,16 @@ class BatchSinglePlayer:
             if seed is not None:
                 self._seed_choices(seed)
                 seed = None
-            _draw_lots(self._rngs, waiting, self._fixed_seat, self._weights, self.seats, self.opponent_of)
+            _draw_lots(
+                self._rngs,
+                waiting,
+                self._fixed_seat,
+                self._weights,
+                self.opening,
+                self.seats,
+                self.opponent_of,
+                self.opening_left,
+            )
             self.dones[waiting] = False
             self.rewards[waiting] = 0
             for agent in filter(None, self.opponents):
@@ -203,13 +226,18 @@ class BatchSinglePlayer:
         self.rewards[chosen] = batch.rewards[chosen, actors] + self._credits[chosen]
         self._credits[chosen] = 0
         self.dones[chosen] = batch.dones[chosen]
-        self.same_player[chosen] = (batch.movers[chosen] == actors) | ~self._is_self[self.opponent_of[chosen]]
+        self.same_player[chosen] = (batch.movers[chosen] == actors) | ~self._plays_both(chosen)
+        self.opening_left[chosen] = np.maximum(self.opening_left[chosen] - 1, 0)
         self._let_opponents_play(chosen)
+
+    def _plays_both(self, lanes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return where the learner plays both seats."""
+        return self._is_self[self.opponent_of[lanes]] | (self.opening_left[lanes] > 0)
 
     def _let_opponents_play(self, lanes: NDArray[np.int64]) -> None:
         batch = self.batch
         while True:
-            theirs = (batch.movers[lanes] != self.seats[lanes]) & ~self._is_self[self.opponent_of[lanes]]
+            theirs = (batch.movers[lanes] != self.seats[lanes]) & ~self._plays_both(lanes)
             lanes = lanes[theirs & ~self.dones[lanes]]
             if not len(lanes):
                 return
@@ -242,7 +270,7 @@ class BatchSinglePlayer:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return every array that changes during play, by name: to save them, or to write saved ones back into."""
-        own = {name: getattr(self, name) for name in ("seats", "rewards", "dones", "same_player", "opponent_of")}
+        own = {name: getattr(self, name) for name in _OWN_ARRAYS}
         found = {**self.batch.arrays(), **{f"learner_{name}": array for name, array in own.items()}}
         return {**found, "learner_credits": self._credits, "lots": self._rngs}
 

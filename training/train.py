@@ -68,6 +68,8 @@ def build(args: Arguments, game: Game) -> SelfPlayPPO:
             args.lanes or 1,
             opponent=["self", *others],
             weights=[args.self_play or (1.0 if not others else 0.0), *([share] * len(others))],
+            opponent_mode=args.opponent_mode,
+            opening=args.opening or 0,
             episode=args.episode,
             reward=args.reward,
         )

@@ -83,6 +83,11 @@ class Arguments:
     """Past selves in the pool."""
     scripted: tuple[str, ...] = ("random", "greedy")
     """Scripted opponents in the pool."""
+    opponent_mode: Literal["sample", "best"] = "sample"
+    """Whether scripted opponents draw their moves or play their best, as they do in evaluations."""
+    opening: int | None = None
+    """The most plies at the start of a game that are played by the learner alone and not learned from; how many is
+    drawn for each game. So it learns more from late positions."""
     snapshot_every: int = 10
     """Iterations between two past selves."""
 
@@ -121,6 +126,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "mate": {
         "steps": 400_000,
         "reward": "points",
+        "opening": 0,
         "lanes": 256,
         "rollout": 32,
         "batch_size": 1024,
@@ -135,6 +141,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "domaster": {
         "steps": 300_000,
         "reward": "win",
+        "opening": 0,
         "lanes": 128,
         "rollout": 64,
         "batch_size": 1024,
@@ -148,6 +155,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "third_level": {
         "steps": 400_000,
         "reward": "win",
+        "opening": 0,
         "lanes": 128,
         "rollout": 64,
         "batch_size": 512,
@@ -165,7 +173,8 @@ DEFAULTS["five_bridges"] = DEFAULTS["domaster"]
 def problems(args: Arguments) -> Iterator[str]:
     """Yield what is wrong with the arguments, flag by flag."""
     at_least = {
-        0: ("seed", "past_selves", "search_simulations", "searched", "target_batches", "evaluations", "value_weight"),
+        0: ("seed", "past_selves", "opening", "search_simulations", "searched", "target_batches", "evaluations",
+            "value_weight"),
         1: ("steps", "lanes", "rollout", "epochs", "snapshot_every", "evaluation_deals", "final_deals", "threads",
             "target_capacity"),
         2: ("batch_size",),

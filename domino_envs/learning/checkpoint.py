@@ -27,7 +27,7 @@ __all__ = [
     "save_checkpoint",
 ]
 
-FORMAT = 2
+FORMAT = 3
 
 
 class CheckpointError(ValueError):

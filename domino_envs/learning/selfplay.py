@@ -63,11 +63,13 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
 
     Attributes:
         signs: 1 where the next turn is the same player's, -1 where it is the other's, ``float32 (steps, lanes)``.
+        learned: whether a sample is learned from, ``bool (steps, lanes)``; openings are not.
         rng: shuffles the samples.
     """
 
     rng: np.random.Generator
     signs: NDArray[np.float32]
+    learned: NDArray[np.bool_]
 
     def reset(self) -> None:
         """Empty the buffer."""
@@ -78,6 +80,7 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         self.actions = np.zeros((*shape, 1), dtype=np.int64)
         for name in ("rewards", "returns", "episode_starts", "values", "log_probs", "advantages", "signs"):
             setattr(self, name, np.zeros(shape, dtype=np.float32))
+        self.learned = np.ones(shape, dtype=np.bool_)
         self.generator_ready = False
         self.pos = 0
         self.full = False
@@ -107,7 +110,7 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
     def get(  # type: ignore[override]
         self, batch_size: int | None = None
     ) -> Generator[MaskableRolloutBufferSamples, None, None]:
-        """Yield random minibatches; forced moves are left out, there is nothing to choose in them."""
+        """Yield random minibatches; openings are left out, and forced moves: there is nothing to choose in them."""
         size = self.buffer_size * self.n_envs
         flat = {
             name: getattr(self, name).reshape(size, *getattr(self, name).shape[2:])
@@ -121,7 +124,7 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
                 "action_masks",
             )
         }
-        free = np.flatnonzero(flat["action_masks"].sum(axis=1, dtype=np.int32) > 1)
+        free = np.flatnonzero((flat["action_masks"].sum(axis=1, dtype=np.int32) > 1) & self.learned.reshape(size))
         if len(free) < 2:  # of fewer than two the advantages cannot be normalised
             free = np.arange(size)
         chosen = self.rng.permutation(free)
@@ -246,9 +249,11 @@ class SelfPlayPPO(MaskablePPO):
                 rows = self._rows_to_search(step, batch.action_masks, rollout_buffer.rng)
                 to_search.append((batch.states[rows], batch.observations[rows], batch.action_masks[rows]))
             chosen = actions.numpy()
+            learned = players.opening_left == 0
             players.step(chosen)
             rollout_buffer.put(
                 signs=np.where(players.same_player, 1.0, -1.0).astype(np.float32),
+                learned=learned,
                 actions=chosen[:, None],
                 rewards=players.rewards * self.reward_scale,
                 episode_starts=starts,
