@@ -246,8 +246,44 @@ def test_self_play_beside_opponents() -> None:
     assert (players.batch.states["ply"][alone] == 1).all()
 
 
+@all_games
+def test_in_an_opening_the_learner_plays_both_seats_then_the_opponent_takes_over(game: str) -> None:
+    players = BatchSinglePlayer(get_game(game), 60, opponent=by_hash, opening=6, episode="deal", seed=0)
+    rng = np.random.default_rng(1)
+    drawn = players.opening_left.copy()
+    assert set(drawn) == set(range(7))
+    expected = drawn.copy()
+    theirs = 0
+    for _ in range(12):
+        going_on = np.flatnonzero(~players.dones)
+        own_turn = players.batch.movers == players.seats
+        assert (own_turn | (expected > 0))[going_on].all()
+        theirs += int((~own_turn)[going_on].sum())
+        plies = players.batch.states["ply"].copy()
+        players.step(legal_actions(players, rng, going_on), going_on)
+        expected = np.maximum(expected - 1, 0)
+        assert players.opening_left[going_on].tolist() == expected[going_on].tolist()
+        opening = going_on[expected[going_on] > 0]
+        assert (players.batch.states["ply"] == plies + 1)[opening].all()
+    assert theirs > 30
+    players.reset()
+    assert players.opening_left.tolist() != drawn.tolist()
+    players.reset(0)
+    assert players.opening_left.tolist() == drawn.tolist()
+
+
+def test_openings_change_neither_deals_nor_seats() -> None:
+    settings: dict[str, Any] = {"opponent": ["self", "self"], "episode": "deal", "seed": 5}
+    plain, late = (BatchSinglePlayer("domaster", 9, opening=opening, **settings) for opening in (0, 20))
+    assert (plain.batch.observations == late.batch.observations).all()
+    assert plain.seats.tolist() == late.seats.tolist()
+    assert plain.opponent_of.tolist() == late.opponent_of.tolist()
+    assert not plain.opening_left.any()
+
+
 def test_saved_arrays_written_back_go_on_in_the_same_way() -> None:
     settings: dict[str, Any] = {"opponent": ["self", by_hash], "episode": "set", "reward": "points", "seed": 3}
+    settings["opening"] = 4
     players = BatchSinglePlayer(get_game("mate"), 6, **settings)
     trajectory(players, 10)
     saved = {name: array.copy() for name, array in players.arrays().items()}
@@ -317,6 +353,7 @@ def test_an_opponent_that_does_what_it_may_not(choice: Any, message: str) -> Non
         ({"reward": "fame"}, "reward must be"),
         ({"episode": "week"}, "episode must be"),
         ({"seed": "x"}, "seed must be"),
+        ({"opening": -1}, "opening must not be negative, got -1"),
     ],
 )
 def test_bad_settings(arguments: dict[str, Any], message: str) -> None:

@@ -107,7 +107,8 @@ def make_learner(game_name: str, opponents: list[Any], weights: list[float], **c
     game = get_game(game_name)
     torch.manual_seed(0)
     network = make_network("mlp", game, {"width": 8, "blocks": 1})
-    env = sb3_vec_env(game, 12, opponent=opponents, weights=weights, episode="deal", reward="win")
+    opening = changes.pop("opening", 0)
+    env = sb3_vec_env(game, 12, opponent=opponents, weights=weights, opening=opening, episode="deal", reward="win")
     arguments = {"n_steps": 48, "batch_size": 32, "n_epochs": 1, "gamma": 1.0, "gae_lambda": 1.0, "seed": 3, **changes}
     learner = SelfPlayPPO(NetworkPolicy, env, policy_kwargs={"make_module": lambda: network}, **arguments)
     learner.set_logger(Logger(None, []))
@@ -123,7 +124,11 @@ def watched_rollout(learner: SelfPlayPPO) -> list[dict[str, NDArray[Any]]]:
 
     def watched(actions: NDArray[Any]) -> None:
         before = {"movers": players.batch.movers.copy(), "opponents": players.opponent_of.copy()}
-        before |= {"masks": players.batch.action_masks.copy(), "actions": actions.copy()}
+        before |= {
+            "opening_left": players.opening_left.copy(),
+            "masks": players.batch.action_masks.copy(),
+            "actions": actions.copy(),
+        }
         step(actions)
         scores = players.batch.states["scores"]
         winners = np.sign(scores[:, 0].astype(np.int64) - scores[:, 1])
@@ -180,6 +185,26 @@ def test_forced_moves_are_left_out_and_every_other_one_is_learned_from_once() ->
     sizes = [len(batch.observations) for batch in buffer.get(100)]
     assert sizes[:-1] == [100] * (len(sizes) - 1)
     assert 50 < sizes[-1] <= 100
+
+
+def test_openings_are_not_learned_from_and_what_follows_is() -> None:
+    learner = make_learner("domaster", ["self", "random"], [0.5, 0.5], opening=30, n_steps=96)
+    seen = watched_rollout(learner)
+    buffer = learner.rollout_buffer
+    assert isinstance(buffer, SelfPlayBuffer)
+    learned = np.stack([step["opening_left"] for step in seen]) == 0
+    assert buffer.learned.tolist() == learned.tolist()
+    assert 0.2 < learned.mean() < 0.8
+    (samples,) = buffer.get(None)
+    chosen = learned & (buffer.action_masks.sum(axis=2) > 1)
+    assert len(samples.observations) == chosen.sum()
+    np.testing.assert_array_equal(np.sort(samples.old_log_prob.numpy()), np.sort(buffer.log_probs[chosen]))
+    for lane in range(12):
+        for first in np.flatnonzero(learned[:, lane]):
+            ends = [t for t in range(first, len(seen)) if seen[t]["dones"][lane]]
+            if ends:
+                result = seen[ends[0]]["winners"][lane] * (1 - 2 * int(seen[first]["movers"][lane]))
+                assert buffer.returns[first, lane] == pytest.approx(result, abs=1e-5)
 
 
 def test_a_rollout_of_nothing_but_forced_moves_does_no_harm() -> None:
