@@ -17,10 +17,16 @@ RENDER_MODES = ("ansi", "human", "rgb_array")
 
 
 class Rendering:
-    """The part of :class:`~domino_envs.aec.DominoEnv` that draws."""
+    """The part of :class:`~domino_envs.aec.DominoEnv` that draws.
+
+    Attributes:
+        render_seat: whose eyes :meth:`render` sees a running episode with; None shows hidden tiles too, as it does at
+            the end.
+    """
 
     game: Game
     render_mode: str | None
+    render_seat: int | None = None
     metadata: dict[str, Any]
     infos: dict[str, dict[str, Any]]
     _states: NDArray[Any]
@@ -44,17 +50,20 @@ class Rendering:
         if self.render_mode is None:
             raise ValueError(f"render() needs a render_mode, one of {', '.join(map(repr, RENDER_MODES))}")
         if self.render_mode == "ansi":
-            return self.game.text(self._states[0])
+            return self.game.text(self._states[0], self._viewer())
         pixels = self._pixels()
         if self.render_mode == "rgb_array":
             return pixels
         self._window.show(pixels, self.game.title, self.metadata["render_fps"])
         return None
 
+    def _viewer(self) -> int | None:
+        return None if self._states["over"][0] else self.render_seat
+
     def _pixels(self) -> NDArray[np.uint8]:
         from .draw import rgb_array
 
-        return rgb_array(self.svg())
+        return rgb_array(self.svg(self._viewer()))
 
     def svg(self, seat: int | None = None, **drawing: Any) -> str:
         """Return the position as an SVG picture.

@@ -130,6 +130,7 @@ class DominoSinglePlayerEnv(gymnasium.Env[NDArray[np.int8], np.int64 | int]):
         for _ in range(_MAX_REDRAWS):
             self._learner = SEATS[self.np_random.integers(2)] if seat == "random" else seat
             self._started = True
+            env.render_seat = SEATS.index(self._learner)
             self._reward = env.rewards[self._learner]
             self._moves = []
             self._deal_results = list(env.infos[self._learner]["deal_results"])
@@ -137,6 +138,8 @@ class DominoSinglePlayerEnv(gymnasium.Env[NDArray[np.int8], np.int64 | int]):
             self._let_opponent_play()
             if not env.terminations[self._learner]:
                 self._live = True
+                if self.render_mode == "human":
+                    env.render()  # now that the seat is known
                 return self._seen()
             env.reset(None, given)
         raise ValueError(
@@ -224,7 +227,10 @@ class DominoSinglePlayerEnv(gymnasium.Env[NDArray[np.int8], np.int64 | int]):
         return self.aec_env.observe(self._learner)["action_mask"].astype(bool)
 
     def render(self) -> str | NDArray[np.uint8] | None:
-        """Return the position as text or pixels, or show it in a window, as ``DominoEnv.render`` does."""
+        """Return the position as text or pixels, or show it in a window, as ``DominoEnv.render`` does.
+
+        Hidden tiles are shown when the episode is over; until then the learner's own alone.
+        """
         return self.aec_env.render()
 
     def _repr_svg_(self) -> str | None:

@@ -18,6 +18,7 @@ from gymnasium.error import ResetNeeded
 from pettingzoo.test import render_test
 
 from domino_envs import domaster_v0, five_bridges_v0, mate_v0, third_level_v0
+from domino_envs.draw import rgb_array
 from domino_envs.draw.window import Window
 from domino_envs.games import get_game
 
@@ -96,6 +97,23 @@ def test_the_single_player_view_shows_what_the_learner_may_see() -> None:
     frame = env.render()
     assert isinstance(frame, np.ndarray)
     assert frame.std() > 10
+    assert (frame == rgb_array(inner.svg(seat=1))).all()
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_the_single_player_view_hides_the_opponents_tiles_until_the_end(seat: int) -> None:
+    env = gymnasium.make("domino_envs/ThirdLevel-v0", render_mode="ansi", seat=f"player_{seat}", episode="deal")
+    env.reset(seed=2)
+    over = False
+    while not over:
+        shown = env.render()
+        assert isinstance(shown, str)
+        hands = {line[:8]: line[10:] for line in shown.splitlines() if line.startswith("player_")}
+        assert hands[f"player_{1 - seat}"].endswith("hidden")
+        assert "hidden" not in hands[f"player_{seat}"]
+        action = int(np.flatnonzero(env.unwrapped.action_masks())[0])  # type: ignore[attr-defined]
+        over = env.step(action)[2]
+    assert "hidden" not in str(env.render())
 
 
 def test_an_open_window_is_no_part_of_the_state() -> None:
