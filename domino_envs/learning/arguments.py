@@ -139,9 +139,10 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "target_capacity": 400_000,
     },
     "domaster": {
-        "steps": 300_000,
+        "steps": 500_000,
         "reward": "win",
-        "opening": 0,
+        # Of some 38 plies: what decides deals are the plies from the twentieth on.
+        "opening": 30,
         "lanes": 128,
         "rollout": 64,
         "batch_size": 1024,
