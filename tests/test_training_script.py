@@ -344,6 +344,7 @@ def test_the_best_weights_can_be_had_from_a_run_that_goes_on() -> None:
     ("arguments", "message"),
     [
         ({"steps": 0}, "--steps must be at least 1, got 0"),
+        ({"opening": -1}, "--opening must be at least 0, got -1"),
         ({"lanes": -3}, "--lanes must be at least 1, got -3"),
         ({"batch_size": 1}, "--batch-size must be at least 2, got 1"),
         ({"lanes": 1, "rollout": 1}, "--lanes times --rollout must be at least 2"),
