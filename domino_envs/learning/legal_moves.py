@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-__all__ = ["LegalMovesNetwork", "LegalScores", "score_legal"]
+__all__ = ["ForeseenObservations", "LegalMovesNetwork", "LegalScores", "score_legal"]
 
 
 class LegalScores(NamedTuple):
@@ -50,11 +51,39 @@ class LegalScores(NamedTuple):
         return least.scatter_reduce(0, self.rows, amounts, "amax")
 
 
+@dataclass(frozen=True)
+class ForeseenObservations:
+    """Observations together with what a network foresees of them.
+
+    Attributes:
+        observations: ``int8 (n, size)``.
+        foreseen: what :meth:`LegalMovesNetwork.foresee` returned of them.
+    """
+
+    observations: Tensor
+    foreseen: Tensor
+
+    def __len__(self) -> int:
+        """Return how many they are."""
+        return len(self.observations)
+
+
 class LegalMovesNetwork(nn.Module):
     """A network that defines :meth:`score_legal`; as a module it returns logits of all actions."""
 
-    def score_legal(self, observation: Tensor, action_mask: Tensor) -> LegalScores:
-        """Return scores of the legal actions of ``int8`` observations ``(n, size)`` and masks ``(n, num_actions)``."""
+    def foresee(self, observation: Tensor, action_mask: Tensor) -> Tensor | None:
+        """Return inputs that follow from the position alone, ``float32 (n, size)``, None if there are none.
+
+        They depend on no weight, so training computes them once for a position, and passes them to every
+        :meth:`score_legal`.
+        """
+        return None
+
+    def score_legal(self, observation: Tensor, action_mask: Tensor, foreseen: Tensor | None = None) -> LegalScores:
+        """Return scores of the legal actions of ``int8`` observations ``(n, size)`` and masks ``(n, num_actions)``.
+
+        ``foreseen`` is what :meth:`foresee` returns of them; None has it computed.
+        """
         raise NotImplementedError
 
     def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -65,10 +94,13 @@ class LegalMovesNetwork(nn.Module):
         return logits.flatten().scatter(0, places, legal.scores.float()).view_as(logits), legal.values
 
 
-def score_legal(network: nn.Module, observation: Tensor, action_mask: Tensor) -> LegalScores:
+def score_legal(network: nn.Module, observation: Tensor | ForeseenObservations, action_mask: Tensor) -> LegalScores:
     """Return scores of the legal actions by any network ``(observation, action_mask) -> (logits, values)``."""
+    foreseen = None
+    if isinstance(observation, ForeseenObservations):
+        observation, foreseen = observation.observations, observation.foreseen
     if isinstance(network, LegalMovesNetwork):
-        return network.score_legal(observation, action_mask)
+        return network.score_legal(observation, action_mask, foreseen)
     logits, values = network(observation, action_mask)
     rows, actions = action_mask.nonzero(as_tuple=True)
     return LegalScores(rows, actions, logits[rows, actions], values)

@@ -59,7 +59,7 @@ class MateNetwork(LegalMovesNetwork):
         nn.init.zeros_(self.score.weight)
         nn.init.zeros_(self.value_out.weight)
 
-    def score_legal(self, observation: Tensor, action_mask: Tensor) -> LegalScores:
+    def score_legal(self, observation: Tensor, action_mask: Tensor, foreseen: Tensor | None = None) -> LegalScores:
         """Return scores of the legal actions and values; see :class:`LegalMovesNetwork`."""
         seen = observation.float()
         mine = seen[:, self.slices["my_hand"]]

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from ..games import Game
 from .domaster_network import DomasterNetwork
-from .legal_moves import score_legal
+from .legal_moves import ForeseenObservations, score_legal
 from .mate_network import MateNetwork
 from .mlp_network import MlpNetwork
 from .third_level_network import ThirdLevelNetwork
@@ -64,7 +64,8 @@ def masked_log_probabilities(logits: Tensor, action_masks: Tensor) -> Tensor:
 class NetworkPolicy(MaskableActorCriticPolicy):
     """A policy whose whole network is one module ``(observation, action_mask) -> (logits, value)``.
 
-    Observations go in as the ``int8`` that they are. Everywhere else it behaves as sb3-contrib's own policies do.
+    Observations go in as the ``int8`` that they are, with what is foreseen of them if that is known already.
+    Everywhere else it behaves as sb3-contrib's own policies do.
 
     Args:
         make_module: returns the network.
@@ -97,7 +98,10 @@ class NetworkPolicy(MaskableActorCriticPolicy):
         return torch.as_tensor(action_masks).reshape(rows, -1)
 
     def forward(
-        self, obs: Tensor, deterministic: bool = False, action_masks: NDArray[Any] | None = None
+        self,
+        obs: Tensor | ForeseenObservations,
+        deterministic: bool = False,
+        action_masks: NDArray[Any] | None = None,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return actions ``(n,)``, values ``(n, 1)`` and log-probabilities ``(n,)``."""
         legal = score_legal(self.network, obs, self._masks(action_masks, len(obs)))
@@ -109,7 +113,7 @@ class NetworkPolicy(MaskableActorCriticPolicy):
         return actions, legal.values.unsqueeze(1), log_probabilities[legal.at(actions)]
 
     def evaluate_actions(
-        self, obs: Tensor, actions: Tensor, action_masks: Tensor | None = None
+        self, obs: Tensor | ForeseenObservations, actions: Tensor, action_masks: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return values ``(n, 1)``, log-probabilities of the actions ``(n,)`` and entropies ``(n,)``."""
         legal = score_legal(self.network, obs, self._masks(action_masks, len(obs)))

@@ -20,12 +20,14 @@ from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer, MaskableR
 from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
+from torch import Tensor
 
 from ..agents import Agent
 from ..agents.policy_agent import choose_from_logits
 from ..batch_single import BatchSinglePlayer
 from ..games import Game
 from ..vector_sb3 import DominoVecEnv
+from .legal_moves import ForeseenObservations, LegalMovesNetwork
 from .policy import NetworkPolicy
 from .search_targets import SearchTargets
 
@@ -64,12 +66,14 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
     Attributes:
         signs: 1 where the next turn is the same player's, -1 where it is the other's, ``float32 (steps, lanes)``.
         learned: whether a sample is learned from, ``bool (steps, lanes)``; openings are not.
+        foreseen: what the network foresees of each position, ``float32 (steps, lanes, size)``; None for nothing.
         rng: shuffles the samples.
     """
 
     rng: np.random.Generator
     signs: NDArray[np.float32]
     learned: NDArray[np.bool_]
+    foreseen: NDArray[np.float32] | None
 
     def reset(self) -> None:
         """Empty the buffer."""
@@ -81,13 +85,18 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         for name in ("rewards", "returns", "episode_starts", "values", "log_probs", "advantages", "signs"):
             setattr(self, name, np.zeros(shape, dtype=np.float32))
         self.learned = np.ones(shape, dtype=np.bool_)
+        self.foreseen = None
         self.generator_ready = False
         self.pos = 0
         self.full = False
 
-    def put(self, signs: NDArray[np.float32], **arrays: Any) -> None:
+    def put(self, signs: NDArray[np.float32], foreseen: NDArray[np.float32] | None, **arrays: Any) -> None:
         """Add one step: arrays by the names of the attributes, each with a row per lane."""
         self.signs[self.pos] = signs
+        if foreseen is not None:
+            if self.foreseen is None:
+                self.foreseen = np.zeros((self.buffer_size, *foreseen.shape), dtype=np.float32)
+            self.foreseen[self.pos] = foreseen
         for name, array in arrays.items():
             getattr(self, name)[self.pos] = array
         self.pos += 1
@@ -131,7 +140,11 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
         batch_size = batch_size or len(chosen)
         for start in range(0, max(1, len(chosen) - batch_size // 2), batch_size):
             rows = chosen[start : start + batch_size]
-            yield MaskableRolloutBufferSamples(*(torch.from_numpy(array[rows]) for array in flat.values()))
+            samples = MaskableRolloutBufferSamples(*(torch.from_numpy(array[rows]) for array in flat.values()))
+            if self.foreseen is not None:
+                foreseen = torch.from_numpy(self.foreseen.reshape(size, -1)[rows])
+                samples = samples._replace(observations=ForeseenObservations(samples.observations, foreseen))
+            yield samples
 
 
 class SelfPlayPPO(MaskablePPO):
@@ -241,7 +254,7 @@ class SelfPlayPPO(MaskablePPO):
         to_search: list[tuple[NDArray[Any], ...]] = []
         for step in range(n_rollout_steps):
             with torch.no_grad():
-                seen = torch.from_numpy(batch.observations)
+                seen, foreseen = self._foresee(batch.observations, batch.action_masks)
                 actions, values, log_probs = self.policy(seen, action_masks=batch.action_masks)
             kept = {"observations": batch.observations.copy(), "action_masks": batch.action_masks.copy()}
             assert kept["action_masks"].any(axis=1).all(), "a turn without a legal action: the policy would be uniform"
@@ -253,6 +266,7 @@ class SelfPlayPPO(MaskablePPO):
             players.step(chosen)
             rollout_buffer.put(
                 signs=np.where(players.same_player, 1.0, -1.0).astype(np.float32),
+                foreseen=foreseen,
                 learned=learned,
                 actions=chosen[:, None],
                 rewards=players.rewards * self.reward_scale,
@@ -279,6 +293,17 @@ class SelfPlayPPO(MaskablePPO):
             self.targets.add(states, observations, masks, seed=seed, judge=self._judge)
         callback.on_rollout_end()
         return True
+
+    def _foresee(
+        self, observations: NDArray[np.int8], action_masks: NDArray[np.int8]
+    ) -> tuple[Tensor | ForeseenObservations, NDArray[np.float32] | None]:
+        """Return observations as the policy takes them, and what the network foresees of them to keep."""
+        seen = torch.from_numpy(observations)
+        network = self.network
+        foreseen = None
+        if isinstance(network, LegalMovesNetwork):
+            foreseen = network.foresee(seen, torch.from_numpy(action_masks))
+        return (seen, None) if foreseen is None else (ForeseenObservations(seen, foreseen), foreseen.numpy())
 
     def _judge(
         self, observations: NDArray[np.int8], action_masks: NDArray[np.int8]

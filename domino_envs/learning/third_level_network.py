@@ -164,7 +164,7 @@ class ThirdLevelNetwork(LegalMovesNetwork):
         levels = nn.functional.one_hot(level, LEVELS).float()
         return torch.cat((torch.stack(facts, dim=2), levels, self._openings(table)), dim=2)
 
-    def score_legal(self, observation: Tensor, action_mask: Tensor) -> LegalScores:
+    def score_legal(self, observation: Tensor, action_mask: Tensor, foreseen: Tensor | None = None) -> LegalScores:
         """Return scores of the legal actions and values; see :class:`LegalMovesNetwork`."""
         seen = observation
         names = ("phase", "my_turn", "their_hand_count", "pool_count", "passed", "opened")

@@ -13,7 +13,7 @@ from domino_envs.agents.positions import random_positions
 from domino_envs.arena.exact import views
 from domino_envs.games import Game, get_game
 from domino_envs.games.kernels import play
-from domino_envs.learning import domaster_network
+from domino_envs.learning.domaster_foresight import FORESEEN
 from domino_envs.learning.domaster_network import DomasterNetwork
 from domino_envs.tiles import DOUBLE_NINE
 
@@ -43,16 +43,18 @@ def open_ends(state: NDArray[Any]) -> list[tuple[int, bool]]:
     ]
 
 
+def foreseen_at(game: Game, observations: torch.Tensor, masks: torch.Tensor) -> NDArray[Any]:
+    """Return what the network foresees of each move, by position, column, slot and feature."""
+    foreseen = DomasterNetwork(game).foresee(observations, masks)
+    return foreseen[:, : 9 * 11 * FORESEEN].view(-1, 9, 11, FORESEEN).numpy()
+
+
 @pytest.mark.parametrize("name", ["domaster", "five_bridges"])
-def test_foresees_what_the_rules_say(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_foresees_what_the_rules_say(name: str) -> None:
     game = get_game(name)
     states = random_positions(game, 150, seed=3)
     observations, masks = seen_at(game, states)
-    kept = []
-    foresee = domaster_network._foresee
-    monkeypatch.setattr(domaster_network, "_foresee", lambda *given: kept.append(foresee(*given)) or kept[-1])
-    DomasterNetwork(game)(observations, masks)
-    foreseen = kept[0][:, 0].numpy()
+    foreseen = foreseen_at(game, observations, masks)
     finished = 0
     for row in range(len(states)):
         mover = int(states["mover"][row])
@@ -75,17 +77,37 @@ def can_finish(state: NDArray[Any], seat: int) -> bool:
     return any(done and pip in tile for tile in playable_tiles(state, seat) for pip, done in open_ends(state))
 
 
+def can_finish_on(state: NDArray[Any], chain: int, seat: int) -> bool:
+    ends = [int(state["ends"][chain, side]) for side in range(2) if state["grown"][chain, side] < 5]
+    lacks_one = int(state["grown"][chain].sum()) == 9
+    return lacks_one and any(pip in tile for tile in playable_tiles(state, seat) for pip in ends)
+
+
+def number_of_lethal_moves(
+    game: Game, state: NDArray[Any], on: int | None = None, but_column: int | None = None
+) -> int:
+    """Count the mover's moves after which only it can finish the chain that it played on, and nobody another."""
+    seat = int(state["mover"][0])
+    count = 0
+    for action in game.legal_actions(state):
+        column, chain = int(action) // 11, int(action) % 11 // 2
+        if action % 11 == 10 or action == 99 or column == but_column or on not in (None, chain):
+            continue
+        after = state.copy()
+        play(after[0], int(action))
+        if not after["deal_over"][0] and not can_finish(after[0], 1 - seat):
+            count += can_finish_on(after[0], chain, seat)
+    return count
+
+
 @pytest.mark.parametrize("name", ["domaster", "five_bridges"])
-def test_counts_the_safe_replies(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_the_safe_and_the_lethal_moves(name: str) -> None:
     game = get_game(name)
-    states = random_positions(game, 120, seed=4)
-    states = states[states["grown"].sum(axis=(1, 2)) > 10]
+    states = random_positions(game, 200, seed=4)
+    states = states[(states["grown"].sum(axis=(1, 2)) > 18) | (np.arange(200) < 20)]
     observations, masks = seen_at(game, states)
-    kept = []
-    count = domaster_network._replies
-    monkeypatch.setattr(domaster_network, "_replies", lambda *given: kept.append(count(*given)) or kept[-1])
-    DomasterNetwork(game)(observations, masks)
-    stuck = few = 0
+    foreseen = foreseen_at(game, observations, masks)
+    stuck = few = lethal = threats = 0
     for row in range(len(states)):
         before = states[row : row + 1]
         mover = int(before["mover"][0])
@@ -96,7 +118,7 @@ def test_counts_the_safe_replies(name: str, monkeypatch: pytest.MonkeyPatch) -> 
             play(after[0], action)
             outcomes[action] = after
         for action, after in outcomes.items():
-            facts = kept[0][row, action // 11, action % 11].numpy()
+            facts = foreseen[row, action // 11, action % 11, 7:]
             if after["deal_over"][0]:
                 continue
             others = [a for a in actions if a // 11 != action // 11 and a % 11 // 2 != action % 11 // 2 and a % 11 < 10]
@@ -110,9 +132,20 @@ def test_counts_the_safe_replies(name: str, monkeypatch: pytest.MonkeyPatch) -> 
                 replies += not last["deal_over"][0] and not can_finish(last[0], mover)
             assert facts[0] == pytest.approx(replies / 16)
             assert facts[1] == (bool(possible) and not replies and not can_finish(after[0], 1 - mover))
+            theirs = number_of_lethal_moves(game, after) if possible else 0
+            assert facts[[3, 5]] == pytest.approx([theirs / 4, float(theirs > 0)])
+            mine = 0
+            if action % 11 < 10 and not can_finish(after[0], 1 - mover):
+                after["mover"][0] = mover
+                mine = number_of_lethal_moves(game, after, on=action % 11 // 2, but_column=action // 11)
+            assert facts[[4, 6]] == pytest.approx([mine / 4, float(mine > 0)])
             stuck += int(facts[1])
+            lethal += theirs > 0
+            threats += mine > 0
             few += 0 < replies < 5
     assert stuck > 5
+    assert lethal > 5
+    assert threats > 5
     assert few > 20
 
 
