@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 __all__ = [
+    "CHAIN_FACTS",
     "COLUMNS",
     "ENDS",
     "FORESEEN",
@@ -36,10 +37,11 @@ REACH = 5
 TOTALS = 2 * REACH  # tiles that a chain may hold beside its first before it is finished
 FORESEEN = 14  # of each move, see foresee
 WHOLE = 11  # of the position, see foresee
+CHAIN_FACTS = 14
 
 _SAME_CHAIN = (torch.arange(ENDS).unsqueeze(1) // 2 == torch.arange(ENDS) // 2).float()
-# The next move's tile is there: any of the other player's, mine from other columns than before.
-_NEXT_COLUMN = torch.stack((1.0 - torch.eye(COLUMNS), torch.ones(COLUMNS, COLUMNS))).view(1, 2, COLUMNS, 1, COLUMNS)
+# The next move's tile is there: mine from other columns than before, any of the other player's.
+_NEXT_COLUMN = torch.stack((1.0 - torch.eye(COLUMNS), torch.ones(COLUMNS, COLUMNS))).view(1, 2, 1, COLUMNS, COLUMNS)
 _NOT_NEW = (torch.arange(SLOTS) < ENDS).float()
 # From wins, whether there are any, and moves, each of the other player's and of mine, to the order of the features.
 _BY_PLAYER = torch.tensor([0, 1, 3, 5, 2, 4, 6])
@@ -51,33 +53,40 @@ class Ends(NamedTuple):
     Attributes:
         pips: one-hot pip of each end that takes a tile, ``(n, ends, pips)``.
         across: the same for the other end of its chain.
-        stays_open: 1 where the end takes one more tile after the next one, ``(n, 1, 1, ends, 1)`` as the following.
-        finishing: where the next tile finishes the chain.
-        risky: where the next tile leaves a chain that one more would finish.
-        two_and_full: where two more tiles would, which can only be laid here.
-        three_and_four: where two more would, and this end takes both, the other one.
-        four_and_three: where two more would, and this end takes one, the other both.
+        facts: see :func:`chain_facts`, ``(n, CHAIN_FACTS, ends)``.
     """
 
     pips: Tensor
     across: Tensor
-    stays_open: Tensor
-    finishing: Tensor
-    risky: Tensor
-    two_and_full: Tensor
-    three_and_four: Tensor
-    four_and_three: Tensor
+    facts: Tensor
 
 
 def chain_facts() -> Tensor:
-    """Return the facts of :class:`Ends` by ``6 * tiles on an end's side + tiles on the other``, ``(36, 6)``."""
+    """Return facts by ``6 * tiles on an end's side + tiles on the other``, ``(36, CHAIN_FACTS)``.
+
+    Where the next tile is laid: whether the end takes one more after it, whether it finishes the chain, and whether it
+    leaves a chain that one more would finish; the first and the last of these together.
+
+    The others are of two tiles that are laid one after the other, the first at this end. They come in pairs, for a
+    second one at the same end and at the other. Such a pair may leave a chain that one more would finish: a third
+    tile would then have to fit the second tile's free half (where the first of the facts is 1), the first tile's (where
+    the second is -1), or the pip at the other end as it is now. Of tiles that fit the second tile, this end as it is
+    and the other as it is the three facts are the coefficients of their numbers, the second also, negative, that of
+    those that fit the first tile. The last two pairs: which second tiles there are, among those that touch the first
+    and those that fit an end as it is now.
+    """
     rows = []
     for grown in range(REACH + 1):
         for other in range(REACH + 1):
             total = grown + other
-            row = [grown < REACH - 1, total == TOTALS - 1, total == TOTALS - 2]
-            rows.append([*row, *((grown, other) == pair for pair in ((2, 5), (3, 4), (4, 3)))])
-    return torch.tensor(rows).float()
+            stays, finishing, risky = grown < REACH - 1, total == TOTALS - 1, total == TOTALS - 2
+            row = [stays, finishing, risky, stays * risky]
+            full_there, either, full_here = ((grown, other) == pair for pair in ((2, 5), (3, 4), (4, 3)))
+            row += [full_there, full_here, full_there, -either, either, -full_here]
+            longer = not (finishing or risky)
+            row += [stays * longer, 0, -stays * longer, longer]
+            rows.append(row)
+    return torch.tensor(rows, dtype=torch.float32)
 
 
 class _Playable(NamedTuple):
@@ -117,16 +126,15 @@ def _moves(tiles: _Playable, ends: Ends, sides: Tensor) -> tuple[Tensor, Tensor]
     """
     others = tiles.held.flip(1).expand(-1, -1, COLUMNS, -1)
     counts = torch.cat((others, tiles.after), dim=2).view(-1, 2, 2, COLUMNS, PIPS)
-    finishing = ends.finishing.view(-1, 1, ENDS)
+    stays, finishing, risky, _ = torch.split(ends.facts, [1, 1, 1, CHAIN_FACTS - 3], dim=1)
     at_ends = torch.cat((sides, torch.bmm(finishing, ends.pips), ends.pips.sum(dim=1, keepdim=True)), dim=1)
     found = torch.bmm(counts.view(-1, 4 * COLUMNS, PIPS), at_ends.transpose(1, 2))
     there, across, chances, mobility = torch.split(
         found.view(-1, 2, 2, COLUMNS, 2 * ENDS + 2), [ENDS, ENDS, 1, 1], dim=4
     )
     fitting = (counts * tiles.halves.unsqueeze(2)).sum(dim=4, keepdim=True)
-    stays, risky = (fact.transpose(3, 4) for fact in (ends.stays_open, ends.risky))
-    beyond = stays * (fitting - there)  # tiles that fit the end as it will be
-    wins = torch.cat((chances + risky * (beyond + across), chances), dim=4)
+    beyond = stays.view(-1, 1, 1, 1, ENDS) * (fitting - there)  # tiles that fit the end as it will be
+    wins = torch.cat((chances + risky.view(-1, 1, 1, 1, ENDS) * (beyond + across), chances), dim=4)
     moves = torch.cat((mobility - there + beyond, mobility + fitting), dim=4)
     return wins, moves
 
@@ -147,55 +155,65 @@ def _next_moves(tiles: _Playable, ends: Ends, sides: Tensor, room: Tensor) -> tu
         The other player's safe and lethal replies, ``(n, 2, columns, slots)``, where I cannot finish a chain; and my
         lethal moves with tiles of other columns on the chain that I have lengthened, ``(n, 1, columns, slots)``.
     """
-    # Who moves next, in dimension 1: I once more, or the other player. Dimensions 2, 3 and 4: the column of my move,
-    # its end, and the column of the next move.
+    # Who moves next, in dimension 1: I once more, or the other player. The further dimensions: where it is laid, on
+    # which column's tile, my first, and from which column.
+    single, pairs = torch.split(ends.facts, [4, CHAIN_FACTS - 4], dim=1)
+    _, finishing, risky, both_risky = torch.split(single.unsqueeze(3), 1, dim=1)
+    met_weight, end_weight, other_weight, touching_weight, fit_weight = torch.split(
+        pairs.reshape(-1, 5, 2 * ENDS, 1), 1, dim=1
+    )
     mine = tiles.halves[:, :1].expand(-1, 2, -1, -1)
-    held_mine, held_theirs = tiles.held.split(1, dim=1)
+    held_mine, held_theirs = torch.split(tiles.held, 1, dim=1)
     after = tiles.after[:, :1]
     # Who moves next must not leave a finish to these,
     against = torch.cat((held_theirs.expand(-1, -1, COLUMNS, -1), after), dim=1)
     # and may finish with those that it keeps, if it is I, with a change by my first move.
     change = after - held_mine
-    change = torch.cat((change, torch.zeros_like(change)), dim=1)
-    both = sides.unsqueeze(1).expand(-1, 2, -1, -1)
-    first = torch.cat((against, change, mine), dim=2)
-    second = torch.cat((both, tiles.halves, tiles.after, tiles.has), dim=2)
-    met = torch.matmul(first, second.transpose(2, 3)).unsqueeze(3).split(COLUMNS, dim=2)
-    (against_ends, against_met, _, _), (change_ends, change_met, _, _), (_, _, mine_kept, touching) = (
-        part.split([2 * ENDS, COLUMNS, COLUMNS, COLUMNS], dim=4) for part in met
+    change = nn.functional.pad(change, (0, 0, 0, 0, 0, 1))
+    at_sides = torch.matmul(
+        sides.unsqueeze(1), torch.cat((against, change, tiles.has, tiles.after), dim=2).transpose(2, 3)
     )
-    at_end, at_other = against_ends.transpose(3, 4).split(ENDS, dim=3)
-    by_end = torch.matmul(both, torch.cat((tiles.has, tiles.after), dim=2).transpose(2, 3)).unsqueeze(2)
-    fits, kept = by_end.split(COLUMNS, dim=4)
-    fits, fits_other = fits.split(ENDS, dim=3)
-    kept_end, kept_other = (kept + change_ends.transpose(3, 4)).split(ENDS, dim=3)
-    kept_met = (tiles.after * tiles.halves).sum(dim=3).view(-1, 2, 1, 1, COLUMNS) + change_met
-    # On the pip that my tile brings to its end.
-    at_new = (against * mine).sum(dim=3).view(-1, 2, COLUMNS, 1, 1) - at_end
-    kept_new = mine_kept + (change * mine).sum(dim=3).view(-1, 2, COLUMNS, 1, 1) - kept_end
-    _, _, stays, finishing, risky, two_and_full, three_and_four, four_and_three = ends
+    at_end, at_other = torch.split(at_sides, ENDS, dim=2)
+    _, _, fits, _ = torch.split(at_sides, COLUMNS, dim=3)
+    fits_end = fits[:, 1:, :ENDS]
+    against_met, change_met = torch.split(
+        torch.matmul(torch.cat((against, change), dim=2), tiles.halves.transpose(2, 3)).unsqueeze(2), COLUMNS, dim=3
+    )
+    mine_kept, touching = torch.split(
+        torch.matmul(mine, torch.cat((tiles.after, tiles.has), dim=2).transpose(2, 3)).unsqueeze(2), COLUMNS, dim=4
+    )
+    kept_own = (tiles.after * tiles.halves).sum(dim=3).view(-1, 2, 1, 1, COLUMNS)
     # On the chain that my tile lengthens, at that end and at the other.
-    longer = (1.0 - risky) * (1.0 - finishing) * _NEXT_COLUMN
-    exposed = two_and_full * (against_met - at_new) + three_and_four * at_other
-    here = longer * stays * (touching - fits) * _none(exposed)
-    own = two_and_full * (kept_met - kept_new) + three_and_four * kept_other
-    lethal_here = here * own.clamp(max=1.0)
-    exposed = three_and_four * at_new + four_and_three * (against_met - at_other)
-    there = longer * fits_other * _none(exposed)
-    own = three_and_four * kept_new + four_and_three * (kept_met - kept_other)
-    threats, lethal = (lethal_here + there * own.clamp(max=1.0)).sum(dim=4).split(1, dim=1)
-    lengthened = (here + there)[:, 1:].sum(dim=4)
-    # On the chains as they are.
-    exposed = risky * (stays * (against_met - at_end) + at_other)
-    own = risky * (stays * (kept_met - kept_end) + kept_other)
-    safe = (1.0 - finishing) * fits * _none(exposed)
-    counts = torch.cat((safe, safe * own.clamp(max=1.0)), dim=1).sum(dim=4)
-    counts = torch.cat((counts[:, 1:2], counts[:, 3:]), dim=1)  # theirs, safe and lethal
+    mixed = end_weight * torch.cat((at_end, at_end), dim=2) + other_weight * torch.cat((at_other, at_other), dim=2)
+    against_mixed, change_mixed, _, kept_mixed = torch.split(mixed, COLUMNS, dim=3)
+    against_mixed = against_mixed - end_weight * (against * mine).sum(dim=3).unsqueeze(2)
+    change_mixed = change_mixed - end_weight * (change * mine).sum(dim=3).unsqueeze(2)
+    met_weight, touching_weight = met_weight.unsqueeze(4), touching_weight.unsqueeze(4)
+    exposed = met_weight * against_met + against_mixed.unsqueeze(4)
+    kept = met_weight * (kept_own + change_met) - end_weight.unsqueeze(4) * mine_kept
+    kept = kept + kept_mixed.unsqueeze(3) + change_mixed.unsqueeze(4)
+    safe = (touching_weight * touching + (fit_weight * fits).unsqueeze(3)) * _NEXT_COLUMN * _none(exposed)
+    lengthened = safe[:, 1:].sum(dim=4)
+    threats, lethal = torch.split((safe * kept.clamp(max=1.0)).sum(dim=4), 1, dim=1)
+    next_to = torch.cat((lengthened, threats, lethal), dim=1)
+    next_to = next_to[:, :, :ENDS] + next_to[:, :, ENDS:]
+    # On the chains as they are, the other player's.
+    exposed = both_risky * at_end[:, 1:, :, :COLUMNS] - risky * at_other[:, 1:, :, :COLUMNS]
+    exposed = both_risky.unsqueeze(4) * against_met[:, 1:] - exposed.unsqueeze(4)
+    kept = (
+        both_risky * (kept_own[:, 1:, 0] - at_end[:, 1:, :, 3 * COLUMNS :]) + risky * at_other[:, 1:, :, 3 * COLUMNS :]
+    )
+    safe = ((1.0 - finishing) * fits_end).unsqueeze(3) * _none(exposed)
+    counts = torch.cat((safe, safe * kept.unsqueeze(3).clamp(max=1.0)), dim=1).sum(dim=4)
+    counts = counts.transpose(2, 3)  # safe and lethal
+    lengthened, threats, lethal = torch.split(next_to.transpose(2, 3), 1, dim=1)
     elsewhere = counts.sum(dim=3, keepdim=True)
     columns = tiles.halves[:, 1:].sum(dim=(2, 3), keepdim=True) / 2.0  # theirs that hold a tile
     start = room.view(-1, 1, 1, 1).clamp(max=1.0) * columns
-    start_another = touching[:, 1:].sum(dim=4) + (room.view(-1, 1, 1, 1) - 1.0).clamp(0.0, 1.0) * columns
-    on_new = elsewhere + torch.cat((start_another, torch.zeros_like(start_another)), dim=1)
+    start_another = (
+        touching[:, 1:, 0].sum(dim=3, keepdim=True) + (room.view(-1, 1, 1, 1) - 1.0).clamp(0.0, 1.0) * columns
+    )
+    on_new = elsewhere + nn.functional.pad(start_another, (0, 0, 0, 0, 0, 1))
     on_end = elsewhere - counts @ _SAME_CHAIN + torch.cat((lengthened + start, lethal), dim=1)
     return torch.cat((on_end, on_new), dim=3), nn.functional.pad(threats, (0, 1))
 
@@ -229,15 +247,16 @@ def foresee(tiles: Tensor, ends: Ends, legal: Tensor, facts: Tensor, room: Tenso
     wins, moves = _moves(playable, ends, sides)
     replies, threats = _next_moves(playable, ends, sides, room)
     can = wins.clamp(max=1.0)
-    they_can, i_can = can[:, 0].split(1, dim=1)
+    finishing = ends.facts[:, 1].view(-1, 1, 1, ENDS)
+    they_can, i_can = torch.split(can[:, 0], 1, dim=1)
     free = 1.0 - they_can
-    finishes = nn.functional.pad(ends.finishing.view(-1, 1, 1, ENDS), (0, 1)).expand(-1, -1, COLUMNS, -1)
+    finishes = nn.functional.pad(finishing, (0, 1)).expand(-1, -1, COLUMNS, -1)
     moved = torch.cat((finishes, wins[:, 0] / 4.0, can[:, 0], moves[:, 0] / 16.0), dim=1)[:, _BY_PLAYER]
     replies = replies * (1.0 - i_can)  # where I could finish anyway, none is safe
-    safe, lethal = replies.split(1, dim=1)
+    safe, lethal = torch.split(replies, 1, dim=1)
     stuck = _none(safe) * free * moves[:, 0, :1].clamp(max=1.0)
     fits = torch.matmul(playable.has, ends.pips.unsqueeze(1).transpose(2, 3))  # both players' moves, but new chains
-    kept = fits[:, :1] * (1.0 - ends.finishing.view(-1, 1, 1, ENDS)) * free[..., :ENDS] @ _SAME_CHAIN
+    kept = fits[:, :1] * (1.0 - finishing) * free[..., :ENDS] @ _SAME_CHAIN
     others = kept.sum(dim=2, keepdim=True) - kept  # on each chain, with other tiles
     total = others.sum(dim=3, keepdim=True) / 2.0
     follow = torch.cat((total - others, total), dim=3)
@@ -247,8 +266,12 @@ def foresee(tiles: Tensor, ends: Ends, legal: Tensor, facts: Tensor, room: Tenso
 
     playing = torch.cat((legal, nn.functional.pad(fits[:, 1:], (0, 1))), dim=1)
     harmless = playing * (1.0 - can[:, :, 0])
-    best = torch.cat((playing * finishes, legal * stuck, harmless * can[:, :, 1]), dim=1).flatten(2).amax(dim=2)
+    best = (
+        torch.cat((playing * finishes, legal * stuck, harmless * can[:, :, 1]), dim=1)
+        .view(-1, 5, COLUMNS * SLOTS)
+        .amax(dim=2)
+    )
     mine_only = (legal - playing[:, 1:]) * _NOT_NEW
-    numbers = torch.cat((harmless, mine_only), dim=1).flatten(2).sum(dim=2) / 16.0
+    numbers = torch.cat((harmless, mine_only), dim=1).view(-1, 3, COLUMNS * SLOTS).sum(dim=2) / 16.0
     whole = torch.cat((facts, best[:, :2], numbers, best[:, 2:]), dim=1)
     return ahead, whole

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from ..games import Game
 from .domaster_foresight import (
+    CHAIN_FACTS,
     COLUMNS,
     ENDS,
     FORESEEN,
@@ -88,11 +89,9 @@ class DomasterNetwork(LegalMovesNetwork):
         both = slice(self.slices["my_columns"].start, self.slices["their_columns"].stop)
         pips = seen[:, self.slices["end_pips"]].view(-1, ENDS, PIPS)
         grown = observation[:, self.slices["end_grown"]].to(torch.int64)
-        features, facts = self.end_table[grown * (REACH + 1) + grown[:, self.across]].split(
-            [END_FEATURES + 1, 6], dim=2
-        )
-        facts = facts.transpose(1, 2).reshape(-1, 6, 1, ENDS, 1)
-        ends = Ends(pips, pips[:, self.across], *facts.split(1, dim=1))
+        rows = self.end_table[grown * (REACH + 1) + grown[:, self.across]]
+        features, facts = torch.split(rows, [END_FEATURES + 1, CHAIN_FACTS], dim=2)
+        ends = Ends(pips, pips[:, self.across], facts.transpose(1, 2))
         return seen, seen[:, both].view(-1, 2, COLUMNS, ROWS, PIPS), ends, features
 
     def foresee(self, observation: Tensor, action_mask: Tensor) -> Tensor:
@@ -103,13 +102,16 @@ class DomasterNetwork(LegalMovesNetwork):
         facts = torch.cat((started / 5.0, passed, tiles[:, 0].sum(dim=(1, 2, 3)).view(-1, 1) / 54.0), dim=1)
         legal = action_mask[:, : COLUMNS * SLOTS].float().view(-1, 1, COLUMNS, SLOTS)
         ahead, whole = foresee(tiles, ends, legal, facts, ENDS // 2 - started)
-        return torch.cat((ahead.flatten(2).transpose(1, 2).flatten(1), whole), dim=1)
+        return torch.cat(
+            (ahead.view(-1, FORESEEN, COLUMNS * SLOTS).transpose(1, 2).reshape(-1, COLUMNS * SLOTS * FORESEEN), whole),
+            dim=1,
+        )
 
     def score_legal(self, observation: Tensor, action_mask: Tensor, foreseen: Tensor | None = None) -> LegalScores:
         """Return scores of the legal actions and values; see :class:`LegalMovesNetwork`."""
         if foreseen is None:
             foreseen = self.foresee(observation, action_mask)
-        ahead, whole = foreseen.split([COLUMNS * SLOTS * FORESEEN, WHOLE], dim=1)
+        ahead, whole = torch.split(foreseen, [COLUMNS * SLOTS * FORESEEN, WHOLE], dim=1)
         _, tiles, ends, end_features = self._read(observation)
         end_pips, across = ends.pips, ends.across
 

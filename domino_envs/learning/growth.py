@@ -14,10 +14,11 @@ _SMALL = 0.05  # of fresh weights: not 0, where a ReLU would pass no gradient
 
 
 def with_growth(network: nn.Module, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return ``weights`` with what only the network has: rounds, so small that they change little, and inputs at zero.
+    """Return ``weights`` with what only the network has: further rounds, and further inputs of its linear layers.
 
-    Inputs are those that come after a layer's earlier ones; they change nothing at first. So a larger network goes on from what a smaller one has learned (Chen, Goodfellow and Shlens 2016, who leave the
-    function exactly as it was). Weights of anything else that the network has and ``weights`` lack are not added.
+    Rounds are so small that they change little at first, inputs (after a layer's earlier ones) have weights of 0. So a
+    larger network goes on from what a smaller one has learned (Chen, Goodfellow and Shlens 2016, who leave the function
+    exactly as it was). Weights of anything else that the network has and ``weights`` lack are not added.
     """
     added = {
         name: own * _SMALL if name.startswith("updates") else own

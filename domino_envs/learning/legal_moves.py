@@ -98,7 +98,8 @@ def score_legal(network: nn.Module, observation: Tensor | ForeseenObservations, 
     """Return scores of the legal actions by any network ``(observation, action_mask) -> (logits, values)``."""
     foreseen = None
     if isinstance(observation, ForeseenObservations):
-        observation, foreseen = observation.observations, observation.foreseen
+        foreseen = observation.foreseen
+        observation = observation.observations
     if isinstance(network, LegalMovesNetwork):
         return network.score_legal(observation, action_mask, foreseen)
     logits, values = network(observation, action_mask)

@@ -143,7 +143,8 @@ class SelfPlayBuffer(MaskableRolloutBuffer):
             samples = MaskableRolloutBufferSamples(*(torch.from_numpy(array[rows]) for array in flat.values()))
             if self.foreseen is not None:
                 foreseen = torch.from_numpy(self.foreseen.reshape(size, -1)[rows])
-                samples = samples._replace(observations=ForeseenObservations(samples.observations, foreseen))
+                seen = ForeseenObservations(samples.observations, foreseen)
+                samples = samples._replace(observations=seen)  # type: ignore[arg-type]
             yield samples
 
 
