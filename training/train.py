@@ -105,7 +105,7 @@ def build(args: Arguments, game: Game) -> SelfPlayPPO:
         batch_size=args.batch_size or 1,
         n_epochs=args.epochs or 1,
         gamma=1.0,
-        gae_lambda=args.gae_lambda,
+        gae_lambda=args.gae_lambda or 0.0,
         clip_range=args.clip,
         vf_coef=args.value_weight,
         seed=args.seed,

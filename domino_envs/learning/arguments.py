@@ -69,7 +69,7 @@ class Arguments:
     """Passes over each rollout."""
     learning_rate: float = 1e-3
     """At the start; falls linearly to a twentieth."""
-    gae_lambda: float = 0.95
+    gae_lambda: float | None = None
     """How far advantages look ahead: 0 for one ply, 1 for the whole deal."""
     clip: float = 0.2
     """How far an update may move the probability of a move."""
@@ -127,6 +127,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "steps": 400_000,
         "reward": "points",
         "opening": 0,
+        "gae_lambda": 0.95,
         "lanes": 256,
         "rollout": 32,
         "batch_size": 1024,
@@ -143,6 +144,8 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "reward": "win",
         # Of some 38 plies: what decides deals are the plies from the twentieth on.
         "opening": 30,
+        # The value learns fast there: in six minutes 39 % against search:100, and 30 % with 0.95.
+        "gae_lambda": 0.7,
         "lanes": 128,
         "rollout": 64,
         "batch_size": 1024,
@@ -157,6 +160,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "steps": 400_000,
         "reward": "win",
         "opening": 0,
+        "gae_lambda": 0.95,
         "lanes": 128,
         "rollout": 64,
         "batch_size": 512,

@@ -37,12 +37,15 @@ REACH = 5
 TOTALS = 2 * REACH  # tiles that a chain may hold beside its first before it is finished
 FORESEEN = 14  # of each move, see foresee
 WHOLE = 11  # of the position, see foresee
-CHAIN_FACTS = 14
+CHAIN_FACTS = 4 + 6 * 3
 
 _SAME_CHAIN = (torch.arange(ENDS).unsqueeze(1) // 2 == torch.arange(ENDS) // 2).float()
 # The next move's tile is there: mine from other columns than before, any of the other player's.
 _NEXT_COLUMN = torch.stack((1.0 - torch.eye(COLUMNS), torch.ones(COLUMNS, COLUMNS))).view(1, 2, 1, COLUMNS, COLUMNS)
 _NOT_NEW = (torch.arange(SLOTS) < ENDS).float()
+_SAFE = torch.tensor([1.0, 0.0]).view(1, 2, 1, 1)  # of safe and lethal moves
+_MOVE_SCALE = 1.0 / torch.tensor([1, 4, 1, 16, 4, 1, 16, 16, 1, 16, 4, 4, 1, 1]).view(1, FORESEEN, 1, 1)
+_WHOLE_SCALE = 1.0 / torch.tensor([5, 1, 54, 1, 1, 16, 16, 16, 1, 1, 1])
 # From wins, whether there are any, and moves, each of the other player's and of mine, to the order of the features.
 _BY_PLAYER = torch.tensor([0, 1, 3, 5, 2, 4, 6])
 
@@ -64,28 +67,30 @@ class Ends(NamedTuple):
 def chain_facts() -> Tensor:
     """Return facts by ``6 * tiles on an end's side + tiles on the other``, ``(36, CHAIN_FACTS)``.
 
-    Where the next tile is laid: whether the end takes one more after it, whether it finishes the chain, and whether it
-    leaves a chain that one more would finish; the first and the last of these together.
+    Where the next tile is laid: whether the end takes one more after it, whether it finishes the chain and whether it
+    does not, and whether it leaves a chain that one more would finish.
 
-    The others are of two tiles that are laid one after the other, the first at this end. They come in pairs, for a
-    second one at the same end and at the other. Such a pair may leave a chain that one more would finish: a third
-    tile would then have to fit the second tile's free half (where the first of the facts is 1), the first tile's (where
-    the second is -1), or the pip at the other end as it is now. Of tiles that fit the second tile, this end as it is
-    and the other as it is the three facts are the coefficients of their numbers, the second also, negative, that of
-    those that fit the first tile. The last two pairs: which second tiles there are, among those that touch the first
-    and those that fit an end as it is now.
+    The others come in threes: of a tile that is laid here and a second one at the same end, of one that is laid here
+    and a second one at the other end, and of one that is laid elsewhere and a second one here. Where such a pair leaves
+    a chain that one more would finish, a third tile would have to fit the second one's free half, the first one's, or
+    the pip of an end as it is now. How many tiles do so is a sum of those that fit the second one, those that fit this
+    end, those that fit the first one and those that fit the other end, with the first four facts as weights. The last
+    two are weights of the second tiles that touch the first one, and of those that fit an end as it is now.
     """
     rows = []
     for grown in range(REACH + 1):
         for other in range(REACH + 1):
             total = grown + other
             stays, finishing, risky = grown < REACH - 1, total == TOTALS - 1, total == TOTALS - 2
-            row = [stays, finishing, risky, stays * risky]
             full_there, either, full_here = ((grown, other) == pair for pair in ((2, 5), (3, 4), (4, 3)))
-            row += [full_there, full_here, full_there, -either, either, -full_here]
             longer = not (finishing or risky)
-            row += [stays * longer, 0, -stays * longer, longer]
-            rows.append(row)
+            second = [full_there, full_here, stays * risky]
+            this_end = [full_there, -either, -stays * risky]
+            first = [-full_there, either, 0]
+            other_end = [either, -full_here, risky]
+            touching, fitting = [stays * longer, 0, 0], [-stays * longer, longer, not finishing]
+            alone = [stays, finishing, not finishing, risky]
+            rows.append([*alone, *second, *this_end, *first, *other_end, *touching, *fitting])
     return torch.tensor(rows, dtype=torch.float32)
 
 
@@ -126,7 +131,7 @@ def _moves(tiles: _Playable, ends: Ends, sides: Tensor) -> tuple[Tensor, Tensor]
     """
     others = tiles.held.flip(1).expand(-1, -1, COLUMNS, -1)
     counts = torch.cat((others, tiles.after), dim=2).view(-1, 2, 2, COLUMNS, PIPS)
-    stays, finishing, risky, _ = torch.split(ends.facts, [1, 1, 1, CHAIN_FACTS - 3], dim=1)
+    stays, finishing, _, risky, _ = torch.split(ends.facts, [1, 1, 1, 1, CHAIN_FACTS - 4], dim=1)
     at_ends = torch.cat((sides, torch.bmm(finishing, ends.pips), ends.pips.sum(dim=1, keepdim=True)), dim=1)
     found = torch.bmm(counts.view(-1, 4 * COLUMNS, PIPS), at_ends.transpose(1, 2))
     there, across, chances, mobility = torch.split(
@@ -157,65 +162,48 @@ def _next_moves(tiles: _Playable, ends: Ends, sides: Tensor, room: Tensor) -> tu
     """
     # Who moves next, in dimension 1: I once more, or the other player. The further dimensions: where it is laid, on
     # which column's tile, my first, and from which column.
-    single, pairs = torch.split(ends.facts, [4, CHAIN_FACTS - 4], dim=1)
-    _, finishing, risky, both_risky = torch.split(single.unsqueeze(3), 1, dim=1)
-    met_weight, end_weight, other_weight, touching_weight, fit_weight = torch.split(
-        pairs.reshape(-1, 5, 2 * ENDS, 1), 1, dim=1
-    )
+    weights = torch.split(ends.facts[:, 4:].reshape(-1, 6, 3 * ENDS, 1), 1, dim=1)
+    second_weight, end_weight, first_weight, other_weight, touching_weight, fit_weight = weights
     mine = tiles.halves[:, :1].expand(-1, 2, -1, -1)
     held_mine, held_theirs = torch.split(tiles.held, 1, dim=1)
     after = tiles.after[:, :1]
-    # Who moves next must not leave a finish to these,
+    # Who moves next must not leave a finish to the first of these, and may finish with those that it keeps, if it is I,
+    # with a change by my first move.
     against = torch.cat((held_theirs.expand(-1, -1, COLUMNS, -1), after), dim=1)
-    # and may finish with those that it keeps, if it is I, with a change by my first move.
-    change = after - held_mine
-    change = nn.functional.pad(change, (0, 0, 0, 0, 0, 1))
-    at_sides = torch.matmul(
-        sides.unsqueeze(1), torch.cat((against, change, tiles.has, tiles.after), dim=2).transpose(2, 3)
-    )
+    change = nn.functional.pad(after - held_mine, (0, 0, 0, 0, 0, 1))
+    both = torch.cat((against, change), dim=2)
+    at_sides = torch.matmul(sides.unsqueeze(1), torch.cat((both, tiles.has, tiles.after), dim=2).transpose(2, 3))
     at_end, at_other = torch.split(at_sides, ENDS, dim=2)
     _, _, fits, _ = torch.split(at_sides, COLUMNS, dim=3)
-    fits_end = fits[:, 1:, :ENDS]
-    against_met, change_met = torch.split(
-        torch.matmul(torch.cat((against, change), dim=2), tiles.halves.transpose(2, 3)).unsqueeze(2), COLUMNS, dim=3
-    )
-    mine_kept, touching = torch.split(
-        torch.matmul(mine, torch.cat((tiles.after, tiles.has), dim=2).transpose(2, 3)).unsqueeze(2), COLUMNS, dim=4
-    )
-    kept_own = (tiles.after * tiles.halves).sum(dim=3).view(-1, 2, 1, 1, COLUMNS)
-    # On the chain that my tile lengthens, at that end and at the other.
-    mixed = end_weight * torch.cat((at_end, at_end), dim=2) + other_weight * torch.cat((at_other, at_other), dim=2)
+    met = torch.matmul(both, tiles.halves.transpose(2, 3)).unsqueeze(2)
+    against_met, change_met = torch.split(met, COLUMNS, dim=3)
+    met = torch.matmul(mine, torch.cat((tiles.after, tiles.has), dim=2).transpose(2, 3)).unsqueeze(2)
+    mine_kept, touching = torch.split(met, COLUMNS, dim=4)
+    kept_met = (tiles.after * tiles.halves).sum(dim=3).view(-1, 2, 1, 1, COLUMNS) + change_met
+    first_met = (both * torch.cat((mine, mine), dim=2)).sum(dim=3, keepdim=True).transpose(2, 3)
+    mixed = end_weight * torch.cat((at_end, at_end, at_end), dim=2)
+    mixed = mixed + other_weight * torch.cat((at_other, at_other, at_other), dim=2)
+    mixed = mixed + first_weight * nn.functional.pad(first_met, (0, 2 * COLUMNS))
     against_mixed, change_mixed, _, kept_mixed = torch.split(mixed, COLUMNS, dim=3)
-    against_mixed = against_mixed - end_weight * (against * mine).sum(dim=3).unsqueeze(2)
-    change_mixed = change_mixed - end_weight * (change * mine).sum(dim=3).unsqueeze(2)
-    met_weight, touching_weight = met_weight.unsqueeze(4), touching_weight.unsqueeze(4)
-    exposed = met_weight * against_met + against_mixed.unsqueeze(4)
-    kept = met_weight * (kept_own + change_met) - end_weight.unsqueeze(4) * mine_kept
+    second_weight = second_weight.unsqueeze(4)
+    exposed = second_weight * against_met + against_mixed.unsqueeze(4)
+    kept = second_weight * kept_met + first_weight.unsqueeze(4) * mine_kept
     kept = kept + kept_mixed.unsqueeze(3) + change_mixed.unsqueeze(4)
-    safe = (touching_weight * touching + (fit_weight * fits).unsqueeze(3)) * _NEXT_COLUMN * _none(exposed)
-    lengthened = safe[:, 1:].sum(dim=4)
-    threats, lethal = torch.split((safe * kept.clamp(max=1.0)).sum(dim=4), 1, dim=1)
-    next_to = torch.cat((lengthened, threats, lethal), dim=1)
-    next_to = next_to[:, :, :ENDS] + next_to[:, :, ENDS:]
-    # On the chains as they are, the other player's.
-    exposed = both_risky * at_end[:, 1:, :, :COLUMNS] - risky * at_other[:, 1:, :, :COLUMNS]
-    exposed = both_risky.unsqueeze(4) * against_met[:, 1:] - exposed.unsqueeze(4)
-    kept = (
-        both_risky * (kept_own[:, 1:, 0] - at_end[:, 1:, :, 3 * COLUMNS :]) + risky * at_other[:, 1:, :, 3 * COLUMNS :]
-    )
-    safe = ((1.0 - finishing) * fits_end).unsqueeze(3) * _none(exposed)
-    counts = torch.cat((safe, safe * kept.unsqueeze(3).clamp(max=1.0)), dim=1).sum(dim=4)
-    counts = counts.transpose(2, 3)  # safe and lethal
-    lengthened, threats, lethal = torch.split(next_to.transpose(2, 3), 1, dim=1)
-    elsewhere = counts.sum(dim=3, keepdim=True)
+    fitting = fit_weight * torch.cat((fits, fits[:, :, :ENDS]), dim=2)
+    safe = (touching_weight.unsqueeze(4) * touching + fitting.unsqueeze(3)) * _NEXT_COLUMN * _none(exposed)
+    lethal = safe * kept.clamp(max=1.0)
+    found = torch.cat((safe[:, 1:].sum(dim=4), lethal.sum(dim=4)), dim=1).transpose(2, 3)
+    here, there, chains = torch.split(found, ENDS, dim=3)
+    lengthened = here + there
+    chains = chains[:, ::2]  # theirs, safe and lethal
+    elsewhere = chains.sum(dim=3, keepdim=True)
     columns = tiles.halves[:, 1:].sum(dim=(2, 3), keepdim=True) / 2.0  # theirs that hold a tile
-    start = room.view(-1, 1, 1, 1).clamp(max=1.0) * columns
-    start_another = (
-        touching[:, 1:, 0].sum(dim=3, keepdim=True) + (room.view(-1, 1, 1, 1) - 1.0).clamp(0.0, 1.0) * columns
-    )
-    on_new = elsewhere + nn.functional.pad(start_another, (0, 0, 0, 0, 0, 1))
-    on_end = elsewhere - counts @ _SAME_CHAIN + torch.cat((lengthened + start, lethal), dim=1)
-    return torch.cat((on_end, on_new), dim=3), nn.functional.pad(threats, (0, 1))
+    new = torch.cat((room.clamp(max=1.0), (room - 1.0).clamp(0.0, 1.0)), dim=1).view(-1, 2, 1, 1) * columns
+    start, start_another = torch.split(new, 1, dim=1)
+    start_another = touching[:, 1:, 0].sum(dim=3, keepdim=True) + start_another
+    on_new = elsewhere + start_another * _SAFE
+    on_end = elsewhere - chains @ _SAME_CHAIN + lengthened[:, ::2] + start * _SAFE
+    return torch.cat((on_end, on_new), dim=3), nn.functional.pad(lengthened[:, 1:2], (0, 1))
 
 
 def foresee(tiles: Tensor, ends: Ends, legal: Tensor, facts: Tensor, room: Tensor) -> tuple[Tensor, Tensor]:
@@ -247,31 +235,26 @@ def foresee(tiles: Tensor, ends: Ends, legal: Tensor, facts: Tensor, room: Tenso
     wins, moves = _moves(playable, ends, sides)
     replies, threats = _next_moves(playable, ends, sides, room)
     can = wins.clamp(max=1.0)
-    finishing = ends.facts[:, 1].view(-1, 1, 1, ENDS)
+    finishing, unfinished = torch.split(ends.facts[:, 1:3].unsqueeze(2), 1, dim=1)
     they_can, i_can = torch.split(can[:, 0], 1, dim=1)
     free = 1.0 - they_can
     finishes = nn.functional.pad(finishing, (0, 1)).expand(-1, -1, COLUMNS, -1)
-    moved = torch.cat((finishes, wins[:, 0] / 4.0, can[:, 0], moves[:, 0] / 16.0), dim=1)[:, _BY_PLAYER]
+    moved = torch.cat((finishes, wins[:, 0], can[:, 0], moves[:, 0]), dim=1)[:, _BY_PLAYER]
     replies = replies * (1.0 - i_can)  # where I could finish anyway, none is safe
     safe, lethal = torch.split(replies, 1, dim=1)
     stuck = _none(safe) * free * moves[:, 0, :1].clamp(max=1.0)
     fits = torch.matmul(playable.has, ends.pips.unsqueeze(1).transpose(2, 3))  # both players' moves, but new chains
-    kept = fits[:, :1] * (1.0 - finishing) * free[..., :ENDS] @ _SAME_CHAIN
+    kept = fits[:, :1] * unfinished * free[..., :ENDS] @ _SAME_CHAIN
     others = kept.sum(dim=2, keepdim=True) - kept  # on each chain, with other tiles
     total = others.sum(dim=3, keepdim=True) / 2.0
     follow = torch.cat((total - others, total), dim=3)
     pressure = torch.cat((lethal, threats * free), dim=1)
-    some = pressure.clamp(max=1.0)
-    ahead = torch.cat((moved, safe / 16.0, stuck, follow / 16.0, pressure / 4.0, some), dim=1)
+    ahead = torch.cat((moved, safe, stuck, follow, pressure, pressure.clamp(max=1.0)), dim=1) * _MOVE_SCALE
 
     playing = torch.cat((legal, nn.functional.pad(fits[:, 1:], (0, 1))), dim=1)
     harmless = playing * (1.0 - can[:, :, 0])
-    best = (
-        torch.cat((playing * finishes, legal * stuck, harmless * can[:, :, 1]), dim=1)
-        .view(-1, 5, COLUMNS * SLOTS)
-        .amax(dim=2)
-    )
+    best = torch.cat((playing * finishes, legal * stuck, harmless * can[:, :, 1]), dim=1)
+    best = best.view(-1, 5, COLUMNS * SLOTS).amax(dim=2)
     mine_only = (legal - playing[:, 1:]) * _NOT_NEW
-    numbers = torch.cat((harmless, mine_only), dim=1).view(-1, 3, COLUMNS * SLOTS).sum(dim=2) / 16.0
-    whole = torch.cat((facts, best[:, :2], numbers, best[:, 2:]), dim=1)
-    return ahead, whole
+    numbers = torch.cat((harmless, mine_only), dim=1).view(-1, 3, COLUMNS * SLOTS).sum(dim=2)
+    return ahead, torch.cat((facts, best[:, :2], numbers, best[:, 2:]), dim=1) * _WHOLE_SCALE

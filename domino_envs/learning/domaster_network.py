@@ -99,7 +99,7 @@ class DomasterNetwork(LegalMovesNetwork):
         seen, tiles, ends, _ = self._read(observation)
         started = seen[:, self.slices["chain_started"]].sum(dim=1, keepdim=True)
         passed = seen[:, self.slices["passed"]]
-        facts = torch.cat((started / 5.0, passed, tiles[:, 0].sum(dim=(1, 2, 3)).view(-1, 1) / 54.0), dim=1)
+        facts = torch.cat((started, passed, tiles[:, 0].sum(dim=(1, 2, 3)).view(-1, 1)), dim=1)
         legal = action_mask[:, : COLUMNS * SLOTS].float().view(-1, 1, COLUMNS, SLOTS)
         ahead, whole = foresee(tiles, ends, legal, facts, ENDS // 2 - started)
         return torch.cat(
