@@ -53,7 +53,7 @@ INTERRUPTED = 130  # exit status, 128 + SIGINT, as shells have it
 
 def build(args: Arguments, game: Game) -> SelfPlayPPO:
     """Return the learner with its games and its pool of opponents."""
-    torch.set_num_threads(args.threads)
+    torch.set_num_threads(args.threads or 1)
     torch.manual_seed(args.seed)
     with about("network"):
         network = make_network(args.network or "mlp", game, args.sizes)
