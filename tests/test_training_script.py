@@ -21,6 +21,7 @@ import torch
 from domino_envs.arena import wilson_interval
 from domino_envs.games import game_names, get_game
 from domino_envs.learning.checkpoint import CheckpointError, checkpoint_path, read_checkpoint_facts, read_weights
+from domino_envs.learning.evaluation import LearnerRating
 from domino_envs.learning.runs import flag, new_folder, run_folders
 from domino_envs.learning.supervisor import Supervisor
 from domino_envs.policies import load_policy, read_card
@@ -326,15 +327,18 @@ def test_a_checkpoint_of_other_sizes_does_not_fit() -> None:
         train.load_checkpoint(Path("runs/mate"), learner)
 
 
-def test_the_best_weights_can_be_had_from_a_run_that_goes_on() -> None:
-    run()
+@pytest.mark.parametrize(("last", "kept"), [(0.85, True), (0.75, False)])
+def test_the_last_weights_are_the_best_unless_that_is_more_than_chance(
+    last: float, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ratings = iter([LearnerRating(0.9, 0.1), *([LearnerRating(0.3, 0.1)] * 2), LearnerRating(last, 0.1)])
+    monkeypatch.setattr("domino_envs.learning.supervisor.rate_learner", lambda *given, **named: next(ratings))
+    run(steps=512, evaluations=4)
     facts, best = read_weights(Path("runs/mate"))
     _, latest = read_weights(Path("runs/mate"), latest=True)
-    assert facts["arguments"]["game"] == "mate"
+    assert [entry["quality"] for entry in facts["history"]] == [0.9, 0.3, 0.3, last]
     assert best.keys() == latest.keys()
-    qualities = [entry["quality"] for entry in facts["history"]]
-    same = all(torch.equal(best[name], latest[name]) for name in best)
-    assert same == (qualities[-1] == max(qualities))
+    assert all(torch.equal(best[name], latest[name]) for name in best) == kept
 
 
 # Wrong arguments

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -9,6 +10,7 @@ from ..agents import Agent
 from ..agents.mate_solver import mate_values
 from ..arena import play_match, round_robin
 from ..arena.exact import Accuracy, accuracy, decisions_of, views
+from ..arena.intervals import Interval
 from ..arena.result import Pairing
 from ..games import Game
 
@@ -62,11 +64,13 @@ class LearnerRating:
 
     Attributes:
         quality: what checkpoints are compared by: minus the mean regret in Mate, elsewhere the sum of the points.
+        margin: by how much it may be off by chance (half of a 95 % interval).
         figures: by name: the points a game against each opponent, 0 to 1; in Mate ``preserving`` and ``regret``, see
             :mod:`domino_envs.arena.exact`.
     """
 
     quality: float
+    margin: float = 0.0
     figures: dict[str, float] = field(default_factory=dict)
 
     def text(self) -> str:
@@ -88,14 +92,22 @@ def rate_learner(
     Raises:
         KeyboardInterrupt: if it was interrupted.
     """
-    figures = {
-        name: match_against(game, agent, name, deals=deals, seed=seed, episode=episode).score.value
-        for name in opponents
+    scores = {
+        name: match_against(game, agent, name, deals=deals, seed=seed, episode=episode).score for name in opponents
     }
+    figures = {name: score.value for name, score in scores.items()}
     quality = sum(figures.values())
+    margin = math.hypot(*(_half_width(score) for score in scores.values()))
     if game.name == "mate":
         found = mate_accuracy(agent, deals=_OWN_GAMES * deals, seed=seed)
         if found.decisions:
             figures |= {"preserving": found.preserving.value, "regret": found.regret.value}
+            margin = _half_width(found.regret)
         quality = -figures.get("regret", 0.0)
-    return LearnerRating(quality, figures)
+    return LearnerRating(quality, margin, figures)
+
+
+def _half_width(interval: Interval) -> float:
+    """Return half of an interval's width, infinite if too little was observed for one."""
+    width = interval.high - interval.low
+    return width / 2.0 if math.isfinite(width) else math.inf

@@ -115,6 +115,9 @@ class Supervisor(BaseCallback):
     def evaluate(self) -> None:
         """Rate the learner, unless this was done after the same number of plies; keep its weights if they are best.
 
+        Best are the last ones, as long as earlier ones were not better by more than chance: with the learning rate the
+        noise of the weights falls, and of many ratings the highest is mostly luck.
+
         Raises:
             KeyboardInterrupt: by Ctrl-C, where it interrupts.
         """
@@ -124,7 +127,8 @@ class Supervisor(BaseCallback):
         game = learner.players.game
         agent = SnapshotAgent(game, learner.network, mode="best", name="learner")
         rating = rate_learner(game, agent, self.rungs, deals=self.evaluation_deals, seed=SEED, episode=self.episode)
-        if not self.history or rating.quality >= max(entry["quality"] for entry in self.history):
+        earlier = [entry["quality"] for entry in self.history]
+        if not earlier or rating.quality >= max(earlier) - rating.margin:
             self.best = {name: weight.detach().clone() for name, weight in learner.network.state_dict().items()}
         seconds = round(learner.seconds_used, 1)
         facts = {"plies": self.num_timesteps, "seconds": seconds, "quality": rating.quality}
