@@ -22,7 +22,7 @@ from torch import nn
 from domino_envs.games import Game, get_game
 from domino_envs.learning.checkpoint import read_weights
 from domino_envs.learning.export import save_policy
-from domino_envs.learning.growth import with_growth
+from domino_envs.learning.growth import with_further_inputs
 from domino_envs.learning.policy import make_network
 from domino_envs.learning.runs import card_facts
 from domino_envs.policies import policy_paths
@@ -58,7 +58,7 @@ def from_run(args: Arguments) -> tuple[Game, nn.Module, dict[str, Any]]:
     arguments = run["arguments"]
     game = get_game(arguments["game"], arguments["parameters"])
     network = make_network(arguments["network"], game, arguments["sizes"])
-    network.load_state_dict(with_growth(network, weights))
+    network.load_state_dict(with_further_inputs(network, weights))
     return game, network, card_facts(run)
 
 

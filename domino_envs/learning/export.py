@@ -32,7 +32,7 @@ from ..policies import (
     read_policy,
     write_card,
 )
-from .growth import with_growth
+from .growth import with_further_inputs, with_further_rounds
 from .policy import NetworkPolicy, make_network
 
 __all__ = ["MaskedGraph", "Sb3Network", "load_network", "load_weights", "network_of", "save_policy"]
@@ -212,7 +212,7 @@ def load_weights(source: str | Path, game: Game, network: nn.Module) -> dict[str
         PolicyError: as :func:`domino_envs.policies.read_policy`, and if the weights do not fit the network.
     """
     files = _read_to_train_on(source, game)
-    _fill(network, files.weights, files.paths[".safetensors"])
+    _fill(network, files.weights, files.paths[".safetensors"], rounds=True)
     return files.card
 
 
@@ -238,8 +238,9 @@ def load_network(source: str | Path, game: Game) -> tuple[nn.Module, dict[str, A
     return network, files.card
 
 
-def _fill(network: nn.Module, weights: bytes, where: Path) -> None:
+def _fill(network: nn.Module, weights: bytes, where: Path, *, rounds: bool = False) -> None:
     try:
-        network.load_state_dict(with_growth(network, load(weights)))
+        saved = with_further_inputs(network, load(weights))
+        network.load_state_dict(with_further_rounds(network, saved) if rounds else saved)
     except (RuntimeError, SafetensorError) as error:
         raise PolicyError(f"{where} does not fit this network: {error}") from error

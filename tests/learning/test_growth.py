@@ -6,12 +6,12 @@ import pytest
 import torch
 from torch import nn
 
-from domino_envs.learning.growth import with_growth
+from domino_envs.learning.growth import with_further_inputs
 
 
 def test_further_inputs_change_nothing_at_first() -> None:
     small, large = nn.Linear(3, 4), nn.Linear(5, 4)
-    large.load_state_dict(with_growth(large, small.state_dict()))
+    large.load_state_dict(with_further_inputs(large, small.state_dict()))
     seen = torch.randn(6, 5)
     assert torch.equal(large(seen), small(seen[:, :3]))
     large(seen).sum().backward()
@@ -23,4 +23,4 @@ def test_further_inputs_change_nothing_at_first() -> None:
 def test_other_sizes_are_refused(sizes: tuple[int, int]) -> None:
     saved, network = nn.Linear(*sizes), nn.Linear(4, 4)
     with pytest.raises(RuntimeError, match="size mismatch"):
-        network.load_state_dict(with_growth(network, saved.state_dict()))
+        network.load_state_dict(with_further_inputs(network, saved.state_dict()))
