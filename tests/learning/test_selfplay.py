@@ -15,6 +15,7 @@ from stable_baselines3.common.logger import Logger
 
 from domino_envs.agents import make_agent
 from domino_envs.games import get_game
+from domino_envs.learning.legal_moves import ForeseenObservations
 from domino_envs.learning.policy import NetworkPolicy, make_network
 from domino_envs.learning.selfplay import SelfPlayBuffer, SelfPlayPPO, SnapshotAgent
 from domino_envs.vector import sb3_vec_env
@@ -103,10 +104,12 @@ class Silent(BaseCallback):
         return True
 
 
-def make_learner(game_name: str, opponents: list[Any], weights: list[float], **changes: Any) -> SelfPlayPPO:
+def make_learner(
+    game_name: str, opponents: list[Any], weights: list[float], network_name: str = "mlp", **changes: Any
+) -> SelfPlayPPO:
     game = get_game(game_name)
     torch.manual_seed(0)
-    network = make_network("mlp", game, {"width": 8, "blocks": 1})
+    network = make_network(network_name, game, {"width": 8, "blocks": 1} if network_name == "mlp" else {"width": 8})
     opening = changes.pop("opening", 0)
     env = sb3_vec_env(game, 12, opponent=opponents, weights=weights, opening=opening, episode="deal", reward="win")
     arguments = {"n_steps": 48, "batch_size": 32, "n_epochs": 1, "gamma": 1.0, "gae_lambda": 1.0, "seed": 3, **changes}
@@ -292,3 +295,17 @@ def test_an_opponent_in_the_pool_plays_for_itself() -> None:
     final = np.asarray(learner.rollout_buffer.rewards)[over]
     assert len(final) > 20
     assert final.mean() < -0.2
+
+
+def test_what_is_foreseen_in_the_rollout_is_learned_from() -> None:
+    learner = make_learner("domaster", ["self"], [1.0], network_name="domaster_graph", n_steps=40)
+    watched_rollout(learner)
+    sample = next(learner.rollout_buffer.get(200))
+    seen, masks = sample.observations, sample.action_masks
+    assert isinstance(seen, ForeseenObservations)
+    assert len(seen) == 200
+    assert torch.equal(seen.foreseen, learner.network.foresee(seen.observations, masks))  # type: ignore[operator]
+    known = learner.policy.evaluate_actions(seen, sample.actions, action_masks=masks)
+    anew = learner.policy.evaluate_actions(seen.observations, sample.actions, action_masks=masks)
+    assert all(torch.allclose(ours, theirs, atol=1e-6) for ours, theirs in zip(known, anew, strict=True))
+    assert torch.allclose(known[1], sample.old_log_prob, atol=1e-5)
