@@ -206,7 +206,7 @@ def load_weights(source: str | Path, game: Game, network: nn.Module) -> dict[str
     """Fill a network with a saved policy's weights and return the policy's card.
 
     The policy may be one of another game with the same observations and actions (Domaster and Five Bridges), and its
-    network one of fewer rounds of message passing; the further ones change little at first.
+    network one of fewer rounds of message passing or of fewer inputs; further ones change little or nothing at first.
 
     Raises:
         PolicyError: as :func:`domino_envs.policies.read_policy`, and if the weights do not fit the network.
