@@ -12,6 +12,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from .domaster_pursuit import PURSUIT_FACTS, pursuit_facts, pursuits
+
 __all__ = [
     "CHAIN_FACTS",
     "COLUMNS",
@@ -35,16 +37,17 @@ ENDS = 10
 SLOTS = ENDS + 1  # the last a new chain
 REACH = 5
 TOTALS = 2 * REACH  # tiles that a chain may hold beside its first before it is finished
-FORESEEN = 14  # of each move, see foresee
+FORESEEN = 19  # of each move, see foresee
 WHOLE = 11  # of the position, see foresee
-CHAIN_FACTS = 4 + 6 * 3
+PAIR_FACTS = 6 * 3
+CHAIN_FACTS = 4 + PAIR_FACTS + PURSUIT_FACTS
 
 _SAME_CHAIN = (torch.arange(ENDS).unsqueeze(1) // 2 == torch.arange(ENDS) // 2).float()
 # The next move's tile is there: mine from other columns than before, any of the other player's.
 _NEXT_COLUMN = torch.stack((1.0 - torch.eye(COLUMNS), torch.ones(COLUMNS, COLUMNS))).view(1, 2, 1, COLUMNS, COLUMNS)
 _NOT_NEW = (torch.arange(SLOTS) < ENDS).float()
 _SAFE = torch.tensor([1.0, 0.0]).view(1, 2, 1, 1)  # of safe and lethal moves
-_MOVE_SCALE = 1.0 / torch.tensor([1, 4, 1, 16, 4, 1, 16, 16, 1, 16, 4, 4, 1, 1]).view(1, FORESEEN, 1, 1)
+_MOVE_SCALE = 1.0 / torch.tensor([1, 4, 1, 16, 4, 1, 16, 16, 1, 16, 4, 4, 1, 1, 4, 4, 4, 1, 1]).view(1, FORESEEN, 1, 1)
 _WHOLE_SCALE = 1.0 / torch.tensor([5, 1, 54, 1, 1, 16, 16, 16, 1, 1, 1])
 # From wins, whether there are any, and moves, each of the other player's and of mine, to the order of the features.
 _BY_PLAYER = torch.tensor([0, 1, 3, 5, 2, 4, 6])
@@ -70,12 +73,14 @@ def chain_facts() -> Tensor:
     Where the next tile is laid: whether the end takes one more after it, whether it finishes the chain and whether it
     does not, and whether it leaves a chain that one more would finish.
 
-    The others come in threes: of a tile that is laid here and a second one at the same end, of one that is laid here
-    and a second one at the other end, and of one that is laid elsewhere and a second one here. Where such a pair leaves
-    a chain that one more would finish, a third tile would have to fit the second one's free half, the first one's, or
-    the pip of an end as it is now. How many tiles do so is a sum of those that fit the second one, those that fit this
-    end, those that fit the first one and those that fit the other end, with the first four facts as weights. The last
-    two are weights of the second tiles that touch the first one, and of those that fit an end as it is now.
+    Eighteen come in threes: of a tile that is laid here and a second one at the same end, of one that is laid here and
+    a second one at the other end, and of one that is laid elsewhere and a second one here. Where such a pair leaves a
+    chain that one more would finish, a third tile would have to fit the second one's free half, the first one's, or the
+    pip of an end as it is now. How many tiles do so is a sum of those that fit the second one, those that fit this end,
+    those that fit the first one and those that fit the other end, with the first four facts as weights. The last two
+    are weights of the second tiles that touch the first one, and of those that fit an end as it is now.
+
+    The last nine: see :func:`~domino_envs.learning.domaster_pursuit.pursuit_facts`.
     """
     rows = []
     for grown in range(REACH + 1):
@@ -90,7 +95,18 @@ def chain_facts() -> Tensor:
             other_end = [either, -full_here, risky]
             touching, fitting = [stays * longer, 0, 0], [-stays * longer, longer, not finishing]
             alone = [stays, finishing, not finishing, risky]
-            rows.append([*alone, *second, *this_end, *first, *other_end, *touching, *fitting])
+            rows.append(
+                [
+                    *alone,
+                    *second,
+                    *this_end,
+                    *first,
+                    *other_end,
+                    *touching,
+                    *fitting,
+                    *pursuit_facts(grown, other, REACH),
+                ]
+            )
     return torch.tensor(rows, dtype=torch.float32)
 
 
@@ -162,7 +178,7 @@ def _next_moves(tiles: _Playable, ends: Ends, sides: Tensor, room: Tensor) -> tu
     """
     # Who moves next, in dimension 1: I once more, or the other player. The further dimensions: where it is laid, on
     # which column's tile, my first, and from which column.
-    weights = torch.split(ends.facts[:, 4:].reshape(-1, 6, 3 * ENDS, 1), 1, dim=1)
+    weights = torch.split(ends.facts[:, 4 : 4 + PAIR_FACTS].reshape(-1, 6, 3 * ENDS, 1), 1, dim=1)
     second_weight, end_weight, first_weight, other_weight, touching_weight, fit_weight = weights
     mine = tiles.halves[:, :1].expand(-1, 2, -1, -1)
     held_mine, held_theirs = torch.split(tiles.held, 1, dim=1)
@@ -213,8 +229,9 @@ def foresee(tiles: Tensor, ends: Ends, legal: Tensor, facts: Tensor, room: Tenso
     are any, and pairs of tile and end that the other will have; the same three for oneself; the other player's safe
     replies; whether they can neither finish nor reply safely, though they can move; my safe moves with other tiles on
     other chains; the other player's lethal replies, and whether there are any; the lethal moves that I threaten on the
-    chain that I lengthen, with the tiles of other columns, and whether there are any. (Safe and lethal: see
-    :func:`_next_moves`.)
+    chain that I lengthen, with the tiles of other columns, and whether there are any; the other player's answers on
+    that chain; its ways to get ahead there, and elsewhere, four at the most, and whether there are any. (Safe and
+    lethal: see :func:`_next_moves`; to get ahead: see :func:`~domino_envs.learning.domaster_pursuit.pursuits`.)
 
     Of the position: the facts given; whether I can finish a chain, and whether they could; my moves that do not let
     them, theirs that would not let me, and mine that only I have; whether I can leave them without a safe reply;
@@ -234,6 +251,15 @@ def foresee(tiles: Tensor, ends: Ends, legal: Tensor, facts: Tensor, room: Tenso
     sides = torch.cat((ends.pips, ends.across), dim=1)
     wins, moves = _moves(playable, ends, sides)
     replies, threats = _next_moves(playable, ends, sides, room)
+    same, elsewhere, answers = pursuits(
+        playable.halves,
+        playable.has,
+        playable.held,
+        playable.after,
+        sides,
+        ends.facts[:, -PURSUIT_FACTS:],
+        ends.facts[:, :1],
+    )
     can = wins.clamp(max=1.0)
     finishing, unfinished = torch.split(ends.facts[:, 1:3].unsqueeze(2), 1, dim=1)
     they_can, i_can = torch.split(can[:, 0], 1, dim=1)
@@ -249,7 +275,13 @@ def foresee(tiles: Tensor, ends: Ends, legal: Tensor, facts: Tensor, room: Tenso
     total = others.sum(dim=3, keepdim=True) / 2.0
     follow = torch.cat((total - others, total), dim=3)
     pressure = torch.cat((lethal, threats * free), dim=1)
-    ahead = torch.cat((moved, safe, stuck, follow, pressure, pressure.clamp(max=1.0)), dim=1) * _MOVE_SCALE
+    everywhere = elsewhere.sum(dim=2, keepdim=True)
+    elsewhere = torch.cat((everywhere - elsewhere @ _SAME_CHAIN, everywhere), dim=2)
+    lengthened = nn.functional.pad(torch.stack((answers, same), dim=1), (0, 1))
+    answers, same = torch.split(lengthened, 1, dim=1)
+    ways = torch.cat((same, elsewhere.unsqueeze(1)), dim=1).clamp(max=4.0) * (1.0 - i_can)
+    pursued = torch.cat((answers, ways, ways.clamp(max=1.0)), dim=1)
+    ahead = torch.cat((moved, safe, stuck, follow, pressure, pressure.clamp(max=1.0), pursued), dim=1) * _MOVE_SCALE
 
     playing = torch.cat((legal, nn.functional.pad(fits[:, 1:], (0, 1))), dim=1)
     harmless = playing * (1.0 - can[:, :, 0])
