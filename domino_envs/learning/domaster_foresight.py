@@ -2,7 +2,8 @@
 
 All of it follows from the observation alone, so it is computed once for a position and not for each pass over it. What
 is to be decided about a single position takes as long as there are operations, so there are few of them: counts of
-tiles stay numbers (a clamp tells whether there are any), and features lie in the second dimension.
+tiles stay numbers (a clamp tells whether there are any), are read off two products, and keep the dimensions in which
+they are combined.
 """
 
 from __future__ import annotations
@@ -39,18 +40,46 @@ REACH = 5
 TOTALS = 2 * REACH  # tiles that a chain may hold beside its first before it is finished
 FORESEEN = 19  # of each move, see foresee
 WHOLE = 11  # of the position, see foresee
-PAIR_FACTS = 6 * 3
-CHAIN_FACTS = 4 + PAIR_FACTS + PURSUIT_FACTS
+PLACES = 3 * ENDS  # of a second tile: at the end where the first was laid, at the other one, or on another chain
+PAIR_FACTS = 10 * 3
+CHAIN_FACTS = 3 + PAIR_FACTS + PURSUIT_FACTS
 
 _SAME_CHAIN = (torch.arange(ENDS).unsqueeze(1) // 2 == torch.arange(ENDS) // 2).float()
 # The next move's tile is there: mine from other columns than before, any of the other player's.
-_NEXT_COLUMN = torch.stack((1.0 - torch.eye(COLUMNS), torch.ones(COLUMNS, COLUMNS))).view(1, 2, 1, COLUMNS, COLUMNS)
-_NOT_NEW = (torch.arange(SLOTS) < ENDS).float()
-_SAFE = torch.tensor([1.0, 0.0]).view(1, 2, 1, 1)  # of safe and lethal moves
+_NEXT_COLUMN = torch.stack((1.0 - torch.eye(COLUMNS), torch.ones(COLUMNS, COLUMNS))).view(1, 2, 1, COLUMNS, COLUMNS, 1)
+_OTHER_COLUMNS = 1.0 - torch.eye(COLUMNS)
+# Sums over places or ends for each slot: on the chain that was lengthened, and on others.
+_IS_NEW = (torch.arange(SLOTS) == ENDS).float()
+_ELSEWHERE = nn.functional.pad(1.0 - _SAME_CHAIN, (0, 1), value=1.0)
+_ELSEWHERE_BY_SLOT = nn.functional.pad(_ELSEWHERE, (0, 0, 0, 1))
+_LENGTHENED = nn.functional.pad(torch.cat((torch.eye(ENDS), torch.eye(ENDS), torch.zeros(ENDS, ENDS))), (0, 1))
+_REPLIES = _LENGTHENED + nn.functional.pad(_ELSEWHERE, (0, 0, 2 * ENDS, 0))
 _MOVE_SCALE = 1.0 / torch.tensor([1, 4, 1, 16, 4, 1, 16, 16, 1, 16, 4, 4, 1, 1, 4, 4, 4, 1, 1]).view(1, FORESEEN, 1, 1)
 _WHOLE_SCALE = 1.0 / torch.tensor([5, 1, 54, 1, 1, 16, 16, 16, 1, 1, 1])
 # From wins, whether there are any, and moves, each of the other player's and of mine, to the order of the features.
 _BY_PLAYER = torch.tensor([0, 1, 3, 5, 2, 4, 6])
+
+
+def _counts_of_tiles() -> Tensor:
+    """Return weights of the tiles (by player, column and row) in twelve counts of nine rows each, ``(108, 54)``.
+
+    What a move leaves: of mine, what the other player has, and what I have; of one of the other player's, what I have,
+    and what it has. Of a first move of mine and a second one, by me or by the other player: who must not be able to
+    finish, and by what the first move changes what the second player has. Of the second move: what its player has
+    after it, had it been the first one, and its tile itself.
+    """
+    tile = torch.eye(2 * COLUMNS * ROWS).view(2, COLUMNS, ROWS, -1)
+    has, under = tile[:, :, 0], tile[:, :, 1]
+    held = has.sum(dim=1, keepdim=True).expand(-1, COLUMNS, -1)
+    change = under - has
+    after = held + change
+    nothing = torch.zeros_like(change[0])
+    first_moves = [held[1], after[0], held[0], after[1]]
+    pairs = [held[1], change[0], after[0], nothing, after[0], has[0], after[1], has[1]]
+    return torch.cat((*first_moves, *pairs))
+
+
+_COUNTS = _counts_of_tiles()
 
 
 class Ends(NamedTuple):
@@ -70,15 +99,15 @@ class Ends(NamedTuple):
 def chain_facts() -> Tensor:
     """Return facts by ``6 * tiles on an end's side + tiles on the other``, ``(36, CHAIN_FACTS)``.
 
-    Where the next tile is laid: whether the end takes one more after it, whether it finishes the chain and whether it
-    does not, and whether it leaves a chain that one more would finish.
+    Where the next tile is laid: whether the end takes one more after it, whether it finishes the chain, and whether it
+    leaves a chain that one more would finish.
 
-    Eighteen come in threes: of a tile that is laid here and a second one at the same end, of one that is laid here and
-    a second one at the other end, and of one that is laid elsewhere and a second one here. Where such a pair leaves a
+    Thirty come in threes: of a tile that is laid here and a second one at the same end, of one that is laid here and a
+    second one at the other end, and of one that is laid elsewhere and a second one here. Where such a pair leaves a
     chain that one more would finish, a third tile would have to fit the second one's free half, the first one's, or the
-    pip of an end as it is now. How many tiles do so is a sum of those that fit the second one, those that fit this end,
-    those that fit the first one and those that fit the other end, with the first four facts as weights. The last two
-    are weights of the second tiles that touch the first one, and of those that fit an end as it is now.
+    pip of an end as it is now. How many tiles do so is a sum of those that fit this end, those that fit the other end,
+    those that fit the first one and those that fit the second one, with the first four facts as weights. The others are
+    weights of what is counted of the second tile, see :func:`_next_moves`.
 
     The last nine: see :func:`~domino_envs.learning.domaster_pursuit.pursuit_facts`.
     """
@@ -93,44 +122,13 @@ def chain_facts() -> Tensor:
             this_end = [full_there, -either, -stays * risky]
             first = [-full_there, either, 0]
             other_end = [either, -full_here, risky]
-            touching, fitting = [stays * longer, 0, 0], [-stays * longer, longer, not finishing]
-            alone = [stays, finishing, not finishing, risky]
-            rows.append(
-                [
-                    *alone,
-                    *second,
-                    *this_end,
-                    *first,
-                    *other_end,
-                    *touching,
-                    *fitting,
-                    *pursuit_facts(grown, other, REACH),
-                ]
-            )
+            touching = [stays * longer, 0, 0]
+            fits_here, fits_there = [-stays * longer, 0, not finishing], [0, longer, 0]
+            of_third = [*this_end, *other_end, *first, *second]
+            of_second = [*this_end, *fits_here, *other_end, *fits_there, *first, *touching]
+            alone = [stays, finishing, risky]
+            rows.append([*alone, *of_third, *of_second, *pursuit_facts(grown, other, REACH)])
     return torch.tensor(rows, dtype=torch.float32)
-
-
-class _Playable(NamedTuple):
-    """The playable tiles, mine and theirs.
-
-    Attributes:
-        halves: by pip, 2 for a double, ``(n, players, columns, pips)``.
-        has: 1 where the tile has the pip, the same shape.
-        held: tiles with each pip, ``(n, players, 1, pips)``.
-        after: the same once a column's tile is played, ``(n, players, columns, pips)``.
-    """
-
-    halves: Tensor
-    has: Tensor
-    held: Tensor
-    after: Tensor
-
-
-def _playable(tiles: Tensor) -> _Playable:
-    halves = tiles[:, :, :, 0]
-    has = halves.clamp(max=1.0)
-    held = has.sum(dim=2, keepdim=True)
-    return _Playable(halves, has, held, held - has + tiles[:, :, :, 1].clamp(max=1.0))
 
 
 def _none(count: Tensor) -> Tensor:
@@ -138,88 +136,65 @@ def _none(count: Tensor) -> Tensor:
     return 1.0 - count.clamp(max=1.0)
 
 
-def _moves(tiles: _Playable, ends: Ends, sides: Tensor) -> tuple[Tensor, Tensor]:
-    """Return what each move of either player leaves the other and itself.
+class _NextMoves(NamedTuple):
+    """The next move after one of mine, by its place; see :func:`_next_moves`.
 
-    Returns:
-        Tiles with which a chain could be finished next, and pairs of tile and end: both
-        ``(n, players, other and self, columns, slots)``.
+    Attributes:
+        safe: the other player's safe replies, ``(n, 1, columns, places)``.
+        lethal: my lethal moves if I moved once more, with tiles of other columns, and the other player's, ``(n, 2,
+            columns, places)``.
+        met: how often what the other player would hold after each of its tiles, and the tile itself, fits mine, ``(n,
+            2, columns, columns, 1)``, mine first.
+        there: the same at the ends and at those across, ``(n, 2, 1, columns, 2 * ends)``.
+        fits: whether the players' tiles fit the ends, ``(n, 2, columns, ends)``.
     """
-    others = tiles.held.flip(1).expand(-1, -1, COLUMNS, -1)
-    counts = torch.cat((others, tiles.after), dim=2).view(-1, 2, 2, COLUMNS, PIPS)
-    stays, finishing, _, risky, _ = torch.split(ends.facts, [1, 1, 1, 1, CHAIN_FACTS - 4], dim=1)
-    at_ends = torch.cat((sides, torch.bmm(finishing, ends.pips), ends.pips.sum(dim=1, keepdim=True)), dim=1)
-    found = torch.bmm(counts.view(-1, 4 * COLUMNS, PIPS), at_ends.transpose(1, 2))
-    there, across, chances, mobility = torch.split(
-        found.view(-1, 2, 2, COLUMNS, 2 * ENDS + 2), [ENDS, ENDS, 1, 1], dim=4
-    )
-    fitting = (counts * tiles.halves.unsqueeze(2)).sum(dim=4, keepdim=True)
-    beyond = stays.view(-1, 1, 1, 1, ENDS) * (fitting - there)  # tiles that fit the end as it will be
-    wins = torch.cat((chances + risky.view(-1, 1, 1, 1, ENDS) * (beyond + across), chances), dim=4)
-    moves = torch.cat((mobility - there + beyond, mobility + fitting), dim=4)
-    return wins, moves
+
+    safe: Tensor
+    lethal: Tensor
+    met: Tensor
+    there: Tensor
+    fits: Tensor
 
 
-def _next_moves(tiles: _Playable, ends: Ends, sides: Tensor, room: Tensor) -> tuple[Tensor, Tensor]:
+def _next_moves(
+    halves: Tensor, counts: tuple[Tensor, Tensor], at_places: tuple[Tensor, Tensor], kept: Tensor, facts: Tensor
+) -> _NextMoves:
     """Return what the next move after one of mine could be.
 
     A move is safe if the other player cannot finish a chain next, and lethal if it is safe and its player can finish
     the chain that it was laid on next: nothing can be done against that.
 
     Args:
-        tiles: the playable ones.
-        ends: the ends.
-        sides: their pips and those of the ends across, ``(n, 2 * ends, pips)``.
-        room: chains that can still be started, ``(n, 1)``.
-
-    Returns:
-        The other player's safe and lethal replies, ``(n, 2, columns, slots)``, where I cannot finish a chain; and my
-        lethal moves with tiles of other columns on the chain that I have lengthened, ``(n, 1, columns, slots)``.
+        halves: of the playable tiles, ``(n, players, columns, pips)``.
+        counts: the last two fours of :func:`_counts_of_tiles`, by pip, ``(n, 4 * columns, pips)`` each.
+        at_places: the same at the ends and at those across, ``(n, 4 * columns, 2 * ends)`` each.
+        kept: tiles that fit a column's, of its player after it is played, ``(n, players, columns, 1)``.
+        facts: see :func:`chain_facts`, ``(n, PAIR_FACTS, ends)``.
     """
-    # Who moves next, in dimension 1: I once more, or the other player. The further dimensions: where it is laid, on
-    # which column's tile, my first, and from which column.
-    weights = torch.split(ends.facts[:, 4 : 4 + PAIR_FACTS].reshape(-1, 6, 3 * ENDS, 1), 1, dim=1)
-    second_weight, end_weight, first_weight, other_weight, touching_weight, fit_weight = weights
-    mine = tiles.halves[:, :1].expand(-1, 2, -1, -1)
-    held_mine, held_theirs = torch.split(tiles.held, 1, dim=1)
-    after = tiles.after[:, :1]
-    # Who moves next must not leave a finish to the first of these, and may finish with those that it keeps, if it is I,
-    # with a change by my first move.
-    against = torch.cat((held_theirs.expand(-1, -1, COLUMNS, -1), after), dim=1)
-    change = nn.functional.pad(after - held_mine, (0, 0, 0, 0, 0, 1))
-    both = torch.cat((against, change), dim=2)
-    at_sides = torch.matmul(sides.unsqueeze(1), torch.cat((both, tiles.has, tiles.after), dim=2).transpose(2, 3))
-    at_end, at_other = torch.split(at_sides, ENDS, dim=2)
-    _, _, fits, _ = torch.split(at_sides, COLUMNS, dim=3)
-    met = torch.matmul(both, tiles.halves.transpose(2, 3)).unsqueeze(2)
-    against_met, change_met = torch.split(met, COLUMNS, dim=3)
-    met = torch.matmul(mine, torch.cat((tiles.after, tiles.has), dim=2).transpose(2, 3)).unsqueeze(2)
-    mine_kept, touching = torch.split(met, COLUMNS, dim=4)
-    kept_met = (tiles.after * tiles.halves).sum(dim=3).view(-1, 2, 1, 1, COLUMNS) + change_met
-    first_met = (both * torch.cat((mine, mine), dim=2)).sum(dim=3, keepdim=True).transpose(2, 3)
-    mixed = end_weight * torch.cat((at_end, at_end, at_end), dim=2)
-    mixed = mixed + other_weight * torch.cat((at_other, at_other, at_other), dim=2)
-    mixed = mixed + first_weight * nn.functional.pad(first_met, (0, 2 * COLUMNS))
-    against_mixed, change_mixed, _, kept_mixed = torch.split(mixed, COLUMNS, dim=3)
-    second_weight = second_weight.unsqueeze(4)
-    exposed = second_weight * against_met + against_mixed.unsqueeze(4)
-    kept = second_weight * kept_met + first_weight.unsqueeze(4) * mine_kept
-    kept = kept + kept_mixed.unsqueeze(3) + change_mixed.unsqueeze(4)
-    fitting = fit_weight * torch.cat((fits, fits[:, :, :ENDS]), dim=2)
-    safe = (touching_weight.unsqueeze(4) * touching + fitting.unsqueeze(3)) * _NEXT_COLUMN * _none(exposed)
-    lethal = safe * kept.clamp(max=1.0)
-    found = torch.cat((safe[:, 1:].sum(dim=4), lethal.sum(dim=4)), dim=1).transpose(2, 3)
-    here, there, chains = torch.split(found, ENDS, dim=3)
-    lengthened = here + there
-    chains = chains[:, ::2]  # theirs, safe and lethal
-    elsewhere = chains.sum(dim=3, keepdim=True)
-    columns = tiles.halves[:, 1:].sum(dim=(2, 3), keepdim=True) / 2.0  # theirs that hold a tile
-    new = torch.cat((room.clamp(max=1.0), (room - 1.0).clamp(0.0, 1.0)), dim=1).view(-1, 2, 1, 1) * columns
-    start, start_another = torch.split(new, 1, dim=1)
-    start_another = touching[:, 1:, 0].sum(dim=3, keepdim=True) + start_another
-    on_new = elsewhere + start_another * _SAFE
-    on_end = elsewhere - chains @ _SAME_CHAIN + lengthened[:, ::2] + start * _SAFE
-    return torch.cat((on_end, on_new), dim=3), nn.functional.pad(lengthened[:, 1:2], (0, 1))
+    # Dimensions: who moves next (I once more, or the other player); of what it is told; my column, the next one, where.
+    here_weight, across_weight, first_weight, second_weight, here_of_second, across_of_second, first_of_second = (
+        torch.split(facts.reshape(-1, 1, 10, 1, 1, PLACES), [1, 1, 1, 1, 2, 2, 2], dim=2)
+    )
+    mine = halves[:, :1]
+    before, second = (part.view(-1, 4, COLUMNS, PIPS) for part in counts)
+    with_first = (before * mine).sum(dim=3).view(-1, 2, 2, COLUMNS, 1, 1)
+    with_second = torch.matmul(before.view(-1, 2, 2 * COLUMNS, PIPS), halves.transpose(2, 3))
+    with_second = with_second.view(-1, 2, 2, COLUMNS, COLUMNS, 1)
+    met = torch.matmul(mine, second.transpose(2, 3)).view(-1, 2, 2, COLUMNS, COLUMNS, 1)
+    here, across = torch.split(at_places[0].view(-1, 2, 2, COLUMNS, 1, 2 * ENDS), ENDS, dim=5)
+    third = here_weight * torch.cat((here, here, here), dim=5) + across_weight * torch.cat(
+        (across, across, across), dim=5
+    )
+    third = third + first_weight * with_first + second_weight * with_second
+    exposed, gained = torch.split(third, 1, dim=2)
+    there = at_places[1].view(-1, 2, 2, 1, COLUMNS, 2 * ENDS)
+    here, across = torch.split(there, ENDS, dim=5)
+    told = here_of_second * torch.cat((here, here, here), dim=5) + first_of_second * met
+    told = told + across_of_second * torch.cat((across, across, across), dim=5)
+    left, possible = torch.split(told, 1, dim=2)
+    safe = possible * _NEXT_COLUMN * _none(exposed)
+    lethal = safe * (gained + left + second_weight * kept.view(-1, 2, 1, 1, COLUMNS, 1)).clamp(max=1.0)
+    return _NextMoves(safe[:, 1:].sum(dim=(2, 4)), lethal.sum(dim=(2, 4)), met[:, 1], there[:, 1], here[:, :, 1, 0])
 
 
 def foresee(tiles: Tensor, ends: Ends, legal: Tensor, facts: Tensor, room: Tensor) -> tuple[Tensor, Tensor]:
@@ -245,48 +220,68 @@ def foresee(tiles: Tensor, ends: Ends, legal: Tensor, facts: Tensor, room: Tenso
         room: chains that can still be started, ``(n, 1)``.
 
     Returns:
-        ``(n, FORESEEN, columns, slots)`` and ``(n, WHOLE)``.
+        ``(n, columns * slots, FORESEEN)`` and ``(n, WHOLE)``.
     """
-    playable = _playable(tiles)
-    sides = torch.cat((ends.pips, ends.across), dim=1)
-    wins, moves = _moves(playable, ends, sides)
-    replies, threats = _next_moves(playable, ends, sides, room)
-    same, elsewhere, answers = pursuits(
-        playable.halves,
-        playable.has,
-        playable.held,
-        playable.after,
-        sides,
-        ends.facts[:, -PURSUIT_FACTS:],
-        ends.facts[:, :1],
-    )
-    can = wins.clamp(max=1.0)
-    finishing, unfinished = torch.split(ends.facts[:, 1:3].unsqueeze(2), 1, dim=1)
-    they_can, i_can = torch.split(can[:, 0], 1, dim=1)
-    free = 1.0 - they_can
-    finishes = nn.functional.pad(finishing, (0, 1)).expand(-1, -1, COLUMNS, -1)
-    moved = torch.cat((finishes, wins[:, 0], can[:, 0], moves[:, 0]), dim=1)[:, _BY_PLAYER]
-    replies = replies * (1.0 - i_can)  # where I could finish anyway, none is safe
-    safe, lethal = torch.split(replies, 1, dim=1)
-    stuck = _none(safe) * free * moves[:, 0, :1].clamp(max=1.0)
-    fits = torch.matmul(playable.has, ends.pips.unsqueeze(1).transpose(2, 3))  # both players' moves, but new chains
-    kept = fits[:, :1] * unfinished * free[..., :ENDS] @ _SAME_CHAIN
-    others = kept.sum(dim=2, keepdim=True) - kept  # on each chain, with other tiles
-    total = others.sum(dim=3, keepdim=True) / 2.0
-    follow = torch.cat((total - others, total), dim=3)
-    pressure = torch.cat((lethal, threats * free), dim=1)
-    everywhere = elsewhere.sum(dim=2, keepdim=True)
-    elsewhere = torch.cat((everywhere - elsewhere @ _SAME_CHAIN, everywhere), dim=2)
-    lengthened = nn.functional.pad(torch.stack((answers, same), dim=1), (0, 1))
-    answers, same = torch.split(lengthened, 1, dim=1)
-    ways = torch.cat((same, elsewhere.unsqueeze(1)), dim=1).clamp(max=4.0) * (1.0 - i_can)
-    pursued = torch.cat((answers, ways, ways.clamp(max=1.0)), dim=1)
-    ahead = torch.cat((moved, safe, stuck, follow, pressure, pressure.clamp(max=1.0), pursued), dim=1) * _MOVE_SCALE
+    halves = tiles[:, :, :, 0]
+    counts = torch.matmul(_COUNTS, tiles.view(-1, 2 * COLUMNS * ROWS, PIPS).clamp(max=1.0))
+    alone, pair, ahead = torch.split(ends.facts, [3, PAIR_FACTS, PURSUIT_FACTS], dim=1)
+    stays, finishing, risky = torch.split(alone.view(-1, 3, 1, 1, ENDS), 1, dim=1)
+    sides = torch.cat((ends.pips, ends.across), dim=1).transpose(1, 2)
+    moves_at, first_at, second_at = torch.split(torch.bmm(counts, sides), 4 * COLUMNS, dim=1)
+    of_moves, of_first, of_second = torch.split(counts, 4 * COLUMNS, dim=1)
 
-    playing = torch.cat((legal, nn.functional.pad(fits[:, 1:], (0, 1))), dim=1)
-    harmless = playing * (1.0 - can[:, :, 0])
-    best = torch.cat((playing * finishes, legal * stuck, harmless * can[:, :, 1]), dim=1)
+    # Of each player's moves, what it leaves the other and itself: (n, 2, 2, columns, slots).
+    here, across = torch.split(moves_at.view(-1, 2, 2, COLUMNS, 2 * ENDS), ENDS, dim=4)
+    fitting = (of_moves.view(-1, 2, 2, COLUMNS, PIPS) * halves.unsqueeze(2)).sum(dim=4, keepdim=True)
+    new = fitting - here  # at the end as it will be
+    beyond = stays * new
+    chances = (here * finishing).sum(dim=4, keepdim=True)
+    mobility = here.sum(dim=4, keepdim=True)
+    both_ends = beyond + across
+    wins = torch.cat((chances + risky * both_ends, chances), dim=4)
+    moves = torch.cat((mobility - here + beyond, mobility + fitting), dim=4)
+    can = wins.clamp(max=1.0)
+    counted = torch.cat((wins, can, moves), dim=2)[:, 0]
+    cannot = (1.0 - can).view(-1, 4, COLUMNS, SLOTS)
+    unharmed = cannot[:, ::2]
+    free, unable, _ = torch.split(cannot, [1, 1, 2], dim=1)  # where I could finish anyway, no reply is safe
+    finishes = nn.functional.pad(finishing.view(-1, 1, 1, ENDS), (0, 1))
+
+    following = _next_moves(halves, (of_first, of_second), (first_at, second_at), fitting[:, :, 1], pair)
+    start = (room.view(-1, 1, 1, 1) - _IS_NEW).clamp(0.0, 1.0) * (halves[:, 1:].sum(dim=(2, 3), keepdim=True) / 2.0)
+    start = start + following.met[:, 1:].sum(dim=3) * _IS_NEW
+    safe = (following.safe @ _REPLIES + start) * unable
+    my_lethal, their_lethal = torch.split(following.lethal, 1, dim=1)
+    pressure = torch.cat((their_lethal @ _REPLIES * unable, my_lethal @ _LENGTHENED * free), dim=1)
+    stuck = _none(safe) * free * counted[:, 4:5].clamp(max=1.0)
+    my_fits, their_fits = torch.split(nn.functional.pad(following.fits, (0, 1)), 1, dim=1)
+    follow = _OTHER_COLUMNS @ (my_fits * (free * (1.0 - finishes))) @ _ELSEWHERE_BY_SLOT
+    points = torch.cat((here, new, across), dim=1).view(-1, 12, COLUMNS, ENDS)
+    met = fitting[:, 1:, 1].unsqueeze(2)
+    lengthened, elsewhere = pursuits(halves, of_second, points, following.met, following.there, met, ahead, sides)
+    ways = torch.cat((nn.functional.pad(lengthened, (0, 1)), elsewhere @ _ELSEWHERE), dim=1).clamp(max=4.0) * unable
+    finishes = finishes.expand(-1, -1, COLUMNS, -1)
+    seen = torch.cat(
+        (
+            torch.cat((finishes, counted), dim=1)[:, _BY_PLAYER],
+            safe,
+            stuck,
+            follow,
+            pressure,
+            pressure.clamp(max=1.0),
+            nn.functional.pad(both_ends[:, 0, :1], (0, 1)),
+            ways,
+            ways.clamp(max=1.0),
+        ),
+        dim=1,
+    )
+
+    playing = torch.cat((legal, their_fits), dim=1)
+    harmless = playing * unharmed
+    best = torch.cat((playing * finishes, legal * stuck, harmless - harmless * cannot[:, 1::2]), dim=1)
     best = best.view(-1, 5, COLUMNS * SLOTS).amax(dim=2)
-    mine_only = (legal - playing[:, 1:]) * _NOT_NEW
+    mine_only = (legal - their_fits) * (1.0 - _IS_NEW)
     numbers = torch.cat((harmless, mine_only), dim=1).view(-1, 3, COLUMNS * SLOTS).sum(dim=2)
-    return ahead, torch.cat((facts, best[:, :2], numbers, best[:, 2:]), dim=1) * _WHOLE_SCALE
+    whole = torch.cat((facts, best[:, :2], numbers, best[:, 2:]), dim=1)
+    seen = (seen * _MOVE_SCALE).view(-1, FORESEEN, COLUMNS * SLOTS).transpose(1, 2)
+    return seen, whole * _WHOLE_SCALE

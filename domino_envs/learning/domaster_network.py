@@ -94,24 +94,28 @@ class DomasterNetwork(LegalMovesNetwork):
         ends = Ends(pips, pips[:, self.across], facts.transpose(1, 2))
         return seen, seen[:, both].view(-1, 2, COLUMNS, ROWS, PIPS), ends, features
 
-    def foresee(self, observation: Tensor, action_mask: Tensor) -> Tensor:
-        """Return what can be counted of every move and of the position; see :class:`LegalMovesNetwork`."""
+    def _foresee(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Return what can be counted of every move, ``(n * moves, FORESEEN)``, and of the position, ``(n, WHOLE)``."""
         seen, tiles, ends, _ = self._read(observation)
         started = seen[:, self.slices["chain_started"]].sum(dim=1, keepdim=True)
         passed = seen[:, self.slices["passed"]]
         facts = torch.cat((started, passed, tiles[:, 0].sum(dim=(1, 2, 3)).view(-1, 1)), dim=1)
         legal = action_mask[:, : COLUMNS * SLOTS].float().view(-1, 1, COLUMNS, SLOTS)
         ahead, whole = foresee(tiles, ends, legal, facts, ENDS // 2 - started)
-        return torch.cat(
-            (ahead.view(-1, FORESEEN, COLUMNS * SLOTS).transpose(1, 2).reshape(-1, COLUMNS * SLOTS * FORESEEN), whole),
-            dim=1,
-        )
+        return ahead.reshape(-1, FORESEEN), whole
+
+    def foresee(self, observation: Tensor, action_mask: Tensor) -> Tensor:
+        """Return what can be counted of every move and of the position; see :class:`LegalMovesNetwork`."""
+        ahead, whole = self._foresee(observation, action_mask)
+        return torch.cat((ahead.view(-1, COLUMNS * SLOTS * FORESEEN), whole), dim=1)
 
     def score_legal(self, observation: Tensor, action_mask: Tensor, foreseen: Tensor | None = None) -> LegalScores:
         """Return scores of the legal actions and values; see :class:`LegalMovesNetwork`."""
         if foreseen is None:
-            foreseen = self.foresee(observation, action_mask)
-        ahead, whole = torch.split(foreseen, [COLUMNS * SLOTS * FORESEEN, WHOLE], dim=1)
+            ahead, whole = self._foresee(observation, action_mask)
+        else:
+            ahead, whole = torch.split(foreseen, [COLUMNS * SLOTS * FORESEEN, WHOLE], dim=1)
+            ahead = ahead.reshape(-1, FORESEEN)
         _, tiles, ends, end_features = self._read(observation)
         end_pips, across = ends.pips, ends.across
 
@@ -126,10 +130,12 @@ class DomasterNetwork(LegalMovesNetwork):
         at_ends = torch.bmm(touching, end_features)
         counts = by_kind.sum(dim=3).transpose(1, 2)  # halves of each kind with the pip
         nodes = torch.relu(self.enter(torch.cat((counts, at_ends), dim=2)) + self.from_whole(whole).unsqueeze(1))
+        nodes = nodes.view(-1, self.width)  # products of matrices are faster than of batches of them
         for norm, update in zip(self.norms, self.updates, strict=True):
             own = norm(nodes)
-            heard = torch.bmm(adjacency, own).view(-1, PIPS, (KINDS + 1) * self.width)
-            nodes = nodes + torch.relu(update(torch.cat((own, heard), dim=2)))
+            heard = torch.bmm(adjacency, own.view(-1, PIPS, self.width)).view(-1, (KINDS + 1) * self.width)
+            nodes = nodes + torch.relu(update(torch.cat((own, heard), dim=1)))
+        nodes = nodes.view(-1, PIPS, self.width)
 
         pooled = torch.cat((nodes.mean(dim=1), nodes.amax(dim=1), whole), dim=1)
         mine = tiles[:, 0].reshape(-1, COLUMNS * ROWS, PIPS)
@@ -137,15 +143,15 @@ class DomasterNetwork(LegalMovesNetwork):
         # A tile's two pips also as a product, so that it is more than the sum of its halves.
         squares = torch.bmm(tiles[:, 0, :, 0], nodes * nodes)
         sums = held[:, :, : self.width]
-        column = self.column(torch.cat((held, (sums * sums - squares) / 2.0), dim=2))  # (n, columns, width)
+        column = torch.cat((held, (sums * sums - squares) / 2.0), dim=2).view(-1, (ROWS + 1) * self.width)
         end = self.end(torch.cat((torch.bmm(end_pips, nodes), torch.bmm(across, nodes), end_features[..., :-1]), dim=2))
         is_new = (torch.arange(SLOTS) == ENDS).float().unsqueeze(1)
         slots = nn.functional.pad(end, (0, 0, 0, 1)) + is_new * self.new_chain + self.whole(pooled).unsqueeze(1)
         rows, actions = action_mask.nonzero(as_tuple=True)
         actions_on = actions % (COLUMNS * SLOTS)  # a pass is never a choice
         # One index into flattened tensors: the exported graph needs a third of the nodes for it.
-        ahead = ahead.reshape(-1, FORESEEN)[rows * (COLUMNS * SLOTS) + actions_on]
-        joined = column.view(-1, self.width)[rows * COLUMNS + actions_on // SLOTS]
+        ahead = ahead[rows * (COLUMNS * SLOTS) + actions_on]
+        joined = self.column(column)[rows * COLUMNS + actions_on // SLOTS]
         joined = joined + slots.view(-1, self.width)[rows * SLOTS + actions_on % SLOTS] + self.foreseen(ahead)
         scores = self.score(torch.relu(self.hidden(torch.relu(joined)))).squeeze(1)
         return LegalScores(rows, actions, scores, self.value(pooled).squeeze(1))
