@@ -13,8 +13,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from .domaster_pursuit import PURSUIT_FACTS, pursuit_facts, pursuits
-
 __all__ = [
     "CHAIN_FACTS",
     "COLUMNS",
@@ -38,11 +36,11 @@ ENDS = 10
 SLOTS = ENDS + 1  # the last a new chain
 REACH = 5
 TOTALS = 2 * REACH  # tiles that a chain may hold beside its first before it is finished
-FORESEEN = 19  # of each move, see foresee
+FORESEEN = 14  # of each move, see foresee
 WHOLE = 11  # of the position, see foresee
 PLACES = 3 * ENDS  # of a second tile: at the end where the first was laid, at the other one, or on another chain
 PAIR_FACTS = 10 * 3
-CHAIN_FACTS = 3 + PAIR_FACTS + PURSUIT_FACTS
+CHAIN_FACTS = 3 + PAIR_FACTS
 
 _SAME_CHAIN = (torch.arange(ENDS).unsqueeze(1) // 2 == torch.arange(ENDS) // 2).float()
 # The next move's tile is there: mine from other columns than before, any of the other player's.
@@ -54,7 +52,7 @@ _ELSEWHERE = nn.functional.pad(1.0 - _SAME_CHAIN, (0, 1), value=1.0)
 _ELSEWHERE_BY_SLOT = nn.functional.pad(_ELSEWHERE, (0, 0, 0, 1))
 _LENGTHENED = nn.functional.pad(torch.cat((torch.eye(ENDS), torch.eye(ENDS), torch.zeros(ENDS, ENDS))), (0, 1))
 _REPLIES = _LENGTHENED + nn.functional.pad(_ELSEWHERE, (0, 0, 2 * ENDS, 0))
-_MOVE_SCALE = 1.0 / torch.tensor([1, 4, 1, 16, 4, 1, 16, 16, 1, 16, 4, 4, 1, 1, 4, 4, 4, 1, 1]).view(1, FORESEEN, 1, 1)
+_MOVE_SCALE = 1.0 / torch.tensor([1, 4, 1, 16, 4, 1, 16, 16, 1, 16, 4, 4, 1, 1]).view(1, FORESEEN, 1, 1)
 _WHOLE_SCALE = 1.0 / torch.tensor([5, 1, 54, 1, 1, 16, 16, 16, 1, 1, 1])
 # From wins, whether there are any, and moves, each of the other player's and of mine, to the order of the features.
 _BY_PLAYER = torch.tensor([0, 1, 3, 5, 2, 4, 6])
@@ -108,8 +106,6 @@ def chain_facts() -> Tensor:
     pip of an end as it is now. How many tiles do so is a sum of those that fit this end, those that fit the other end,
     those that fit the first one and those that fit the second one, with the first four facts as weights. The others are
     weights of what is counted of the second tile, see :func:`_next_moves`.
-
-    The last nine: see :func:`~domino_envs.learning.domaster_pursuit.pursuit_facts`.
     """
     rows = []
     for grown in range(REACH + 1):
@@ -127,7 +123,7 @@ def chain_facts() -> Tensor:
             of_third = [*this_end, *other_end, *first, *second]
             of_second = [*this_end, *fits_here, *other_end, *fits_there, *first, *touching]
             alone = [stays, finishing, risky]
-            rows.append([*alone, *of_third, *of_second, *pursuit_facts(grown, other, REACH)])
+            rows.append([*alone, *of_third, *of_second])
     return torch.tensor(rows, dtype=torch.float32)
 
 
@@ -143,16 +139,13 @@ class _NextMoves(NamedTuple):
         safe: the other player's safe replies, ``(n, 1, columns, places)``.
         lethal: my lethal moves if I moved once more, with tiles of other columns, and the other player's, ``(n, 2,
             columns, places)``.
-        met: how often what the other player would hold after each of its tiles, and the tile itself, fits mine, ``(n,
-            2, columns, columns, 1)``, mine first.
-        there: the same at the ends and at those across, ``(n, 2, 1, columns, 2 * ends)``.
+        fitting: how often a tile of the other player's fits one of mine, ``(n, 1, columns, columns, 1)``, mine first.
         fits: whether the players' tiles fit the ends, ``(n, 2, columns, ends)``.
     """
 
     safe: Tensor
     lethal: Tensor
-    met: Tensor
-    there: Tensor
+    fitting: Tensor
     fits: Tensor
 
 
@@ -187,14 +180,13 @@ def _next_moves(
     )
     third = third + first_weight * with_first + second_weight * with_second
     exposed, gained = torch.split(third, 1, dim=2)
-    there = at_places[1].view(-1, 2, 2, 1, COLUMNS, 2 * ENDS)
-    here, across = torch.split(there, ENDS, dim=5)
+    here, across = torch.split(at_places[1].view(-1, 2, 2, 1, COLUMNS, 2 * ENDS), ENDS, dim=5)
     told = here_of_second * torch.cat((here, here, here), dim=5) + first_of_second * met
     told = told + across_of_second * torch.cat((across, across, across), dim=5)
     left, possible = torch.split(told, 1, dim=2)
     safe = possible * _NEXT_COLUMN * _none(exposed)
     lethal = safe * (gained + left + second_weight * kept.view(-1, 2, 1, 1, COLUMNS, 1)).clamp(max=1.0)
-    return _NextMoves(safe[:, 1:].sum(dim=(2, 4)), lethal.sum(dim=(2, 4)), met[:, 1], there[:, 1], here[:, :, 1, 0])
+    return _NextMoves(safe[:, 1:].sum(dim=(2, 4)), lethal.sum(dim=(2, 4)), met[:, 1:, 1], here[:, :, 1, 0])
 
 
 def foresee(tiles: Tensor, ends: Ends, legal: Tensor, facts: Tensor, room: Tensor) -> tuple[Tensor, Tensor]:
@@ -204,9 +196,8 @@ def foresee(tiles: Tensor, ends: Ends, legal: Tensor, facts: Tensor, room: Tenso
     are any, and pairs of tile and end that the other will have; the same three for oneself; the other player's safe
     replies; whether they can neither finish nor reply safely, though they can move; my safe moves with other tiles on
     other chains; the other player's lethal replies, and whether there are any; the lethal moves that I threaten on the
-    chain that I lengthen, with the tiles of other columns, and whether there are any; the other player's answers on
-    that chain; its ways to get ahead there, and elsewhere, four at the most, and whether there are any. (Safe and
-    lethal: see :func:`_next_moves`; to get ahead: see :func:`~domino_envs.learning.domaster_pursuit.pursuits`.)
+    chain that I lengthen, with the tiles of other columns, and whether there are any. (Safe and lethal: see
+    :func:`_next_moves`.)
 
     Of the position: the facts given; whether I can finish a chain, and whether they could; my moves that do not let
     them, theirs that would not let me, and mine that only I have; whether I can leave them without a safe reply;
@@ -224,7 +215,7 @@ def foresee(tiles: Tensor, ends: Ends, legal: Tensor, facts: Tensor, room: Tenso
     """
     halves = tiles[:, :, :, 0]
     counts = torch.matmul(_COUNTS, tiles.view(-1, 2 * COLUMNS * ROWS, PIPS).clamp(max=1.0))
-    alone, pair, ahead = torch.split(ends.facts, [3, PAIR_FACTS, PURSUIT_FACTS], dim=1)
+    alone, pair = torch.split(ends.facts, [3, PAIR_FACTS], dim=1)
     stays, finishing, risky = torch.split(alone.view(-1, 3, 1, 1, ENDS), 1, dim=1)
     sides = torch.cat((ends.pips, ends.across), dim=1).transpose(1, 2)
     moves_at, first_at, second_at = torch.split(torch.bmm(counts, sides), 4 * COLUMNS, dim=1)
@@ -233,12 +224,10 @@ def foresee(tiles: Tensor, ends: Ends, legal: Tensor, facts: Tensor, room: Tenso
     # Of each player's moves, what it leaves the other and itself: (n, 2, 2, columns, slots).
     here, across = torch.split(moves_at.view(-1, 2, 2, COLUMNS, 2 * ENDS), ENDS, dim=4)
     fitting = (of_moves.view(-1, 2, 2, COLUMNS, PIPS) * halves.unsqueeze(2)).sum(dim=4, keepdim=True)
-    new = fitting - here  # at the end as it will be
-    beyond = stays * new
+    beyond = stays * (fitting - here)  # tiles that fit the end as it will be
     chances = (here * finishing).sum(dim=4, keepdim=True)
     mobility = here.sum(dim=4, keepdim=True)
-    both_ends = beyond + across
-    wins = torch.cat((chances + risky * both_ends, chances), dim=4)
+    wins = torch.cat((chances + risky * (beyond + across), chances), dim=4)
     moves = torch.cat((mobility - here + beyond, mobility + fitting), dim=4)
     can = wins.clamp(max=1.0)
     counted = torch.cat((wins, can, moves), dim=2)[:, 0]
@@ -249,17 +238,13 @@ def foresee(tiles: Tensor, ends: Ends, legal: Tensor, facts: Tensor, room: Tenso
 
     following = _next_moves(halves, (of_first, of_second), (first_at, second_at), fitting[:, :, 1], pair)
     start = (room.view(-1, 1, 1, 1) - _IS_NEW).clamp(0.0, 1.0) * (halves[:, 1:].sum(dim=(2, 3), keepdim=True) / 2.0)
-    start = start + following.met[:, 1:].sum(dim=3) * _IS_NEW
+    start = start + following.fitting.sum(dim=3) * _IS_NEW
     safe = (following.safe @ _REPLIES + start) * unable
     my_lethal, their_lethal = torch.split(following.lethal, 1, dim=1)
     pressure = torch.cat((their_lethal @ _REPLIES * unable, my_lethal @ _LENGTHENED * free), dim=1)
     stuck = _none(safe) * free * counted[:, 4:5].clamp(max=1.0)
     my_fits, their_fits = torch.split(nn.functional.pad(following.fits, (0, 1)), 1, dim=1)
     follow = _OTHER_COLUMNS @ (my_fits * (free * (1.0 - finishes))) @ _ELSEWHERE_BY_SLOT
-    points = torch.cat((here, new, across), dim=1).view(-1, 12, COLUMNS, ENDS)
-    met = fitting[:, 1:, 1].unsqueeze(2)
-    lengthened, elsewhere = pursuits(halves, of_second, points, following.met, following.there, met, ahead, sides)
-    ways = torch.cat((nn.functional.pad(lengthened, (0, 1)), elsewhere @ _ELSEWHERE), dim=1).clamp(max=4.0) * unable
     finishes = finishes.expand(-1, -1, COLUMNS, -1)
     seen = torch.cat(
         (
@@ -269,9 +254,6 @@ def foresee(tiles: Tensor, ends: Ends, legal: Tensor, facts: Tensor, room: Tenso
             follow,
             pressure,
             pressure.clamp(max=1.0),
-            nn.functional.pad(both_ends[:, 0, :1], (0, 1)),
-            ways,
-            ways.clamp(max=1.0),
         ),
         dim=1,
     )
