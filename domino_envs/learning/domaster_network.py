@@ -94,9 +94,8 @@ class DomasterNetwork(LegalMovesNetwork):
         ends = Ends(pips, pips[:, self.across], facts.transpose(1, 2))
         return seen, seen[:, both].view(-1, 2, COLUMNS, ROWS, PIPS), ends, features
 
-    def _foresee(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor]:
+    def _foresee(self, seen: Tensor, tiles: Tensor, ends: Ends, action_mask: Tensor) -> tuple[Tensor, Tensor]:
         """Return what can be counted of every move, ``(n * moves, FORESEEN)``, and of the position, ``(n, WHOLE)``."""
-        seen, tiles, ends, _ = self._read(observation)
         started = seen[:, self.slices["chain_started"]].sum(dim=1, keepdim=True)
         passed = seen[:, self.slices["passed"]]
         facts = torch.cat((started, passed, tiles[:, 0].sum(dim=(1, 2, 3)).view(-1, 1)), dim=1)
@@ -106,17 +105,18 @@ class DomasterNetwork(LegalMovesNetwork):
 
     def foresee(self, observation: Tensor, action_mask: Tensor) -> Tensor:
         """Return what can be counted of every move and of the position; see :class:`LegalMovesNetwork`."""
-        ahead, whole = self._foresee(observation, action_mask)
+        seen, tiles, ends, _ = self._read(observation)
+        ahead, whole = self._foresee(seen, tiles, ends, action_mask)
         return torch.cat((ahead.view(-1, COLUMNS * SLOTS * FORESEEN), whole), dim=1)
 
     def score_legal(self, observation: Tensor, action_mask: Tensor, foreseen: Tensor | None = None) -> LegalScores:
         """Return scores of the legal actions and values; see :class:`LegalMovesNetwork`."""
+        seen, tiles, ends, end_features = self._read(observation)
         if foreseen is None:
-            ahead, whole = self._foresee(observation, action_mask)
+            ahead, whole = self._foresee(seen, tiles, ends, action_mask)
         else:
             ahead, whole = torch.split(foreseen, [COLUMNS * SLOTS * FORESEEN, WHOLE], dim=1)
             ahead = ahead.reshape(-1, FORESEEN)
-        _, tiles, ends, end_features = self._read(observation)
         end_pips, across = ends.pips, ends.across
 
         by_kind = tiles.permute(0, 1, 3, 4, 2).reshape(-1, KINDS, PIPS, COLUMNS)
