@@ -29,8 +29,7 @@ __all__ = ["EXPLORATION", "Judge", "PolicyTree", "grow_together", "probabilities
 Judge = Callable[[NDArray[np.int8], NDArray[np.int8]], tuple[NDArray[np.float32], NDArray[np.float32]]]
 
 EXPLORATION = 0.8  # found by trial in Domaster
-BATCH = 8  # leaves that the policy judges at once
-BATCH_TOGETHER = 4  # leaves of each tree, where many grow together
+BATCH = 4  # leaves of a tree that the policy judges at once: with more, virtual losses mislead a small search
 TOGETHER = 64  # trees
 NOISE_SPREAD = 10.0  # of the noise at the root: Dirichlet, this much shared by the actions
 _BEYOND = 1e9
@@ -176,7 +175,7 @@ class PolicyTree(SearchTree):
     """
 
     solver_nodes = 150
-    leaf_nodes = 1000  # of the endgame solver, for each leaf
+    leaf_nodes = 3000  # of the endgame solver, for each leaf
 
     def __init__(
         self,
@@ -191,7 +190,7 @@ class PolicyTree(SearchTree):
         self.judge = judge
         self.noise = noise
         self._value_scale = value_points / self.settings.scale
-        self._leaves = np.zeros(max(BATCH, BATCH_TOGETHER), dtype=np.int64)
+        self._leaves = np.zeros(BATCH, dtype=np.int64)
         self._leaf_states = np.zeros(len(self._leaves), dtype=game.dtype)
         self._seen = np.zeros((BATCH, game.layout.size), dtype=np.int8)
         self._masks = np.zeros((BATCH, game.num_actions), dtype=np.int8)
@@ -276,15 +275,15 @@ def grow_together(trees: Sequence[PolicyTree], simulations: int, judge: Judge) -
     last digits from those of a tree that grows alone.
     """
     game = trees[0].game
-    seen = np.zeros((len(trees) * BATCH_TOGETHER, game.layout.size), dtype=np.int8)
-    masks = np.zeros((len(trees) * BATCH_TOGETHER, game.num_actions), dtype=np.int8)
+    seen = np.zeros((len(trees) * BATCH, game.layout.size), dtype=np.int8)
+    masks = np.zeros((len(trees) * BATCH, game.num_actions), dtype=np.int8)
     left = [simulations] * len(trees)
     growing = list(range(len(trees)))
     while growing:
         spans = []
         count = 0
         for i in growing:
-            done, waiting = trees[i].find_leaves(min(left[i], BATCH_TOGETHER), seen[count:], masks[count:])
+            done, waiting = trees[i].find_leaves(min(left[i], BATCH), seen[count:], masks[count:])
             left[i] -= done
             spans.append((i, count, count + waiting))
             count += waiting
