@@ -355,6 +355,7 @@ def test_the_last_weights_are_the_best_unless_that_is_more_than_chance(
         ({"minutes": 0.0}, "--minutes must be above 0, got 0.0"),
         ({"minutes": float("nan")}, "--minutes must be above 0, got nan"),
         ({"self_play": 1.5}, "--self-play must be from 0 to 1, got 1.5"),
+        ({"gamma": 1.1}, "--gamma must be from 0 to 1"),
         ({"gae_lambda": -0.1}, "--gae-lambda must be from 0 to 1"),
         ({"entropy": (0.1, -1.0)}, r"--entropy must be two numbers of at least 0, got \(0.1, -1.0\)"),
         ({"learning_rate": -1.0}, "--learning-rate must be above 0"),

@@ -104,7 +104,7 @@ def build(args: Arguments, game: Game) -> SelfPlayPPO:
         n_steps=args.rollout or 1,
         batch_size=args.batch_size or 1,
         n_epochs=args.epochs or 1,
-        gamma=1.0,
+        gamma=args.gamma,
         gae_lambda=args.gae_lambda or 0.0,
         clip_range=args.clip,
         vf_coef=args.value_weight,

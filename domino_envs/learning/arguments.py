@@ -69,6 +69,8 @@ class Arguments:
     """Passes over each rollout."""
     learning_rate: float = 1e-3
     """At the start; falls linearly to a twentieth."""
+    gamma: float = 1.0
+    """Discount for each turn of the learner's, in self-play each ply: below 1, soon is better than late."""
     gae_lambda: float | None = None
     """How far advantages look ahead: 0 for one ply, 1 for the whole deal."""
     clip: float = 0.2
@@ -192,7 +194,7 @@ def problems(args: Arguments) -> Iterator[str]:
         for name in names:
             if getattr(args, name) < least:
                 yield f"{flag(name)} must be at least {least}, got {getattr(args, name)}"
-    for name in ("self_play", "gae_lambda"):
+    for name in ("self_play", "gamma", "gae_lambda"):
         if not 0.0 <= getattr(args, name) <= 1.0:
             yield f"{flag(name)} must be from 0 to 1, got {getattr(args, name)}"
     for name in ("learning_rate", "clip", "minutes", "target_sharpness"):

@@ -49,6 +49,11 @@ def test_the_opponents_win_is_my_loss() -> None:
     assert returns_of(buffer, 0.7, done=True) == [-1, 1, -1, 1]
 
 
+def test_a_late_win_is_worth_less_with_a_discount() -> None:
+    buffer = filled_buffer(column(0, 0, 0, 1), column(0, 0, 0, 0), column(-1, -1, 1, -1), column(1, 0, 0, 0), gamma=0.5)
+    assert returns_of(buffer, 0.7, done=True) == [0.125, -0.25, 0.5, 1]
+
+
 def test_the_same_player_twice() -> None:
     # A, A, B, A: A wins with the last move; between A's first two moves the sign does not change.
     buffer = filled_buffer(column(0, 0, 0, 1), column(0, 0, 0, 0), column(1, -1, -1, -1), column(1, 0, 0, 0))
