@@ -13,7 +13,7 @@ def test_further_inputs_change_nothing_at_first() -> None:
     small, large = nn.Linear(3, 4), nn.Linear(5, 4)
     large.load_state_dict(with_further_inputs(large, small.state_dict()))
     seen = torch.randn(6, 5)
-    assert torch.equal(large(seen), small(seen[:, :3]))
+    torch.testing.assert_close(large(seen), small(seen[:, :3]))  # sums of other lengths may round otherwise
     large(seen).sum().backward()
     assert large.weight.grad is not None
     assert (large.weight.grad[:, 3:] != 0).all()  # they are learned
