@@ -89,11 +89,12 @@ def build(args: Arguments, game: Game) -> SelfPlayPPO:
             value_scale=scale,
             guided=bool(args.guided),
             sharpness=args.target_sharpness,
+            priority=args.target_priority,
         )
     return SelfPlayPPO(
         NetworkPolicy,
         env,
-        policy_kwargs={"make_module": lambda: network},
+        policy_kwargs={"make_module": lambda: network, "in_bfloat16": args.bfloat16},
         entropy=args.entropy,
         minutes=args.minutes,
         reward_scale=scale,

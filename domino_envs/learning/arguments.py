@@ -99,6 +99,8 @@ class Arguments:
     """Whether the network guides these searches (PUCT, for which a hundred simulations do); else they are UCT."""
     target_sharpness: float = 1.0
     """Power of the visits that are learned."""
+    target_priority: float = 0.0
+    """Power of how far the network is from a searched position's target by which it is drawn; 0 for all alike."""
     searched: int | None = None
     """Positions of each rollout that are searched."""
     target_batches: int | None = None
@@ -119,6 +121,8 @@ class Arguments:
     """Mirrored deals in each; in Mate also five times as many against itself."""
     final_deals: int = 1000
     """Mirrored deals against random at the end."""
+    bfloat16: bool = False
+    """Compute updates in that; with AMX a wide network learns twice as fast."""
     threads: int | None = None
     """Threads of torch. Only 1 is sure to repeat exactly: in Domaster two have done so, in Mate not. For trainings side
     by side take 1."""
@@ -185,7 +189,7 @@ def problems(args: Arguments) -> Iterator[str]:
     """Yield what is wrong with the arguments, flag by flag."""
     at_least = {
         0: ("seed", "past_selves", "opening", "search_simulations", "searched", "target_batches", "evaluations",
-            "value_weight"),
+            "value_weight", "target_priority"),
         1: ("steps", "lanes", "rollout", "epochs", "snapshot_every", "evaluation_deals", "final_deals", "threads",
             "target_capacity"),
         2: ("batch_size",),

@@ -27,7 +27,7 @@ __all__ = [
     "save_checkpoint",
 ]
 
-FORMAT = 3
+FORMAT = 4
 
 
 class CheckpointError(ValueError):

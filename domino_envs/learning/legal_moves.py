@@ -91,7 +91,7 @@ class LegalMovesNetwork(nn.Module):
         legal = self.score_legal(observation, action_mask)
         logits = torch.zeros_like(action_mask, dtype=torch.float32)
         places = legal.rows * action_mask.shape[1] + legal.actions
-        return logits.flatten().scatter(0, places, legal.scores.float()).view_as(logits), legal.values
+        return logits.flatten().scatter(0, places, legal.scores.float()).view_as(logits), legal.values.float()
 
 
 def score_legal(network: nn.Module, observation: Tensor | ForeseenObservations, action_mask: Tensor) -> LegalScores:
@@ -101,7 +101,8 @@ def score_legal(network: nn.Module, observation: Tensor | ForeseenObservations, 
         foreseen = observation.foreseen
         observation = observation.observations
     if isinstance(network, LegalMovesNetwork):
-        return network.score_legal(observation, action_mask, foreseen)
+        legal = network.score_legal(observation, action_mask, foreseen)
+        return legal._replace(scores=legal.scores.float(), values=legal.values.float())
     logits, values = network(observation, action_mask)
     rows, actions = action_mask.nonzero(as_tuple=True)
-    return LegalScores(rows, actions, logits[rows, actions], values)
+    return LegalScores(rows, actions, logits[rows, actions].float(), values.float())

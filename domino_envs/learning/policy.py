@@ -69,6 +69,7 @@ class NetworkPolicy(MaskableActorCriticPolicy):
 
     Args:
         make_module: returns the network.
+        in_bfloat16: whether :meth:`autocast` has it compute in that.
     """
 
     network: nn.Module
@@ -79,9 +80,11 @@ class NetworkPolicy(MaskableActorCriticPolicy):
         action_space: spaces.Space[Any],
         lr_schedule: Callable[[float], float],
         make_module: Callable[[], nn.Module],
+        in_bfloat16: bool = False,
         **arguments: Any,
     ) -> None:
         self._make_module = make_module
+        self.in_bfloat16 = in_bfloat16
         super().__init__(observation_space, action_space, lr_schedule, net_arch=[], **arguments)
 
     def _build(self, lr_schedule: Callable[[float], float]) -> None:
@@ -91,6 +94,13 @@ class NetworkPolicy(MaskableActorCriticPolicy):
             lr=lr_schedule(1),  # type: ignore[call-arg]
             **self.optimizer_kwargs,
         )
+
+    def autocast(self) -> torch.autocast:
+        """Return a context for one pass of an update; weights, scores and losses stay ``float32``.
+
+        Weights are turned once in a context, so no step of the optimizer may fall into one.
+        """
+        return torch.autocast("cpu", torch.bfloat16, enabled=self.in_bfloat16)
 
     def _masks(self, action_masks: NDArray[Any] | Tensor | None, rows: int) -> Tensor:
         if action_masks is None:
@@ -116,7 +126,8 @@ class NetworkPolicy(MaskableActorCriticPolicy):
         self, obs: Tensor | ForeseenObservations, actions: Tensor, action_masks: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return values ``(n, 1)``, log-probabilities of the actions ``(n,)`` and entropies ``(n,)``."""
-        legal = score_legal(self.network, obs, self._masks(action_masks, len(obs)))
+        with self.autocast():
+            legal = score_legal(self.network, obs, self._masks(action_masks, len(obs)))
         log_probabilities = legal.log_probabilities()
         entropies = -legal.sum_by_row(log_probabilities.exp() * log_probabilities)
         return legal.values.unsqueeze(1), log_probabilities[legal.at(actions.long().flatten())], entropies

@@ -23,6 +23,8 @@ from .policy import masked_log_probabilities
 __all__ = ["SearchTargets"]
 
 NOISE = 0.15  # share of it in the priors at the root of a guided search
+_LEAST_DIVERGENCE = 0.01  # so that what is known is drawn at times as well
+_TOGETHER = 1024  # positions that the network judges at once
 
 
 class SearchTargets:
@@ -35,6 +37,11 @@ class SearchTargets:
         value_scale: what the values found are multiplied with.
         guided: whether the network guides the searches.
         sharpness: power of the visits that are learned, 1 for their shares as they are.
+        priority: power of its divergence by which a position is drawn, 0 for all alike (proportional prioritization:
+            Schaul et al. 2016, here without weights that undo it; what a search proves has no noise to be undone).
+
+    The divergence is that of the network's moves from the target (Kullback-Leibler), as of when the position was last
+    learned from, or else was added.
     """
 
     def __init__(
@@ -46,17 +53,21 @@ class SearchTargets:
         value_scale: float,
         guided: bool = False,
         sharpness: float = 1.0,
+        priority: float = 0.0,
     ) -> None:
         self.game = game
         self.simulations = simulations
         self.guided = guided
         self.sharpness = sharpness
+        self.priority = priority
         self.capacity = capacity
         self.value_scale = value_scale
         self.observations = np.zeros((capacity, game.layout.size), dtype=np.int8)
         self.action_masks = np.zeros((capacity, game.num_actions), dtype=np.int8)
         self.probabilities = np.zeros((capacity, game.num_actions), dtype=np.float32)
         self.values = np.zeros(capacity, dtype=np.float32)
+        self.divergences = np.zeros(capacity, dtype=np.float32)
+        self.newest_divergence = 0.0
         self.added = np.zeros(1, dtype=np.int64)
 
     def __len__(self) -> int:
@@ -64,7 +75,7 @@ class SearchTargets:
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """Return every array that changes, by name, to save them or to write saved ones back into."""
-        names = ("observations", "action_masks", "probabilities", "values", "added")
+        names = ("observations", "action_masks", "probabilities", "values", "divergences", "added")
         return {name: getattr(self, name) for name in names}
 
     def add(
@@ -77,7 +88,7 @@ class SearchTargets:
     ) -> None:
         """Search positions (records ``(n,)`` with what their movers see) and keep what was found.
 
-        ``judge`` is the network as it is now, for guided searches.
+        ``judge`` is the network as it is now: what it does not know yet, and for guided searches.
         """
         if self.guided:
             visits, values = self._guided_search(states, seed, judge)
@@ -90,7 +101,27 @@ class SearchTargets:
         weights = (visits / visits.max(axis=1, keepdims=True)) ** self.sharpness
         self.probabilities[rows] = weights / weights.sum(axis=1, keepdims=True)
         self.values[rows] = values * self.value_scale
+        divergences = np.concatenate(
+            [
+                self._divergences(torch.from_numpy(judge(observations[part], action_masks[part])[0]), rows[part])
+                for part in np.array_split(np.arange(len(states)), 1 + len(states) // _TOGETHER)
+            ]
+        )
+        self.divergences[rows] = divergences
+        self.newest_divergence = float(divergences.mean())
         self.added[0] += len(states)
+
+    @property
+    def mean_divergence(self) -> float:
+        """Mean divergence of the positions kept."""
+        return float(self.divergences[: len(self)].mean())
+
+    def _divergences(self, logits: Tensor, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the divergences of logits ``(n, actions)`` from the targets of rows ``(n,)``."""
+        targets = torch.from_numpy(self.probabilities[rows])
+        logs = masked_log_probabilities(logits, torch.from_numpy(self.action_masks[rows]))
+        divergences = (torch.xlogy(targets, targets) - targets * logs).sum(dim=1)
+        return divergences.clamp_(min=0.0).numpy()
 
     def _guided_search(
         self, states: NDArray[np.void], seed: int, judge: Judge
@@ -114,18 +145,21 @@ class SearchTargets:
                 values[row] = tree.report(visits[row], by_action)
         return visits, values
 
-    def batches(self, rng: np.random.Generator, count: int, size: int) -> Iterator[tuple[Tensor, ...]]:
-        """Yield ``count`` random batches: observations, masks, target probabilities, target values."""
+    def draw(self, rng: np.random.Generator, count: int, size: int) -> Iterator[NDArray[np.int64]]:
+        """Yield the rows of ``count`` random batches, drawn by the divergences as they are now."""
+        weights = (self.divergences[: len(self)].astype(np.float64) + _LEAST_DIVERGENCE) ** self.priority
+        bounds = np.cumsum(weights)
         for _ in range(count):
-            rows = rng.integers(len(self), size=min(size, len(self)))
-            arrays = (self.observations, self.action_masks, self.probabilities, self.values)
-            yield tuple(torch.from_numpy(array[rows]) for array in arrays)
+            rows = np.searchsorted(bounds, rng.random(min(size, len(self))) * bounds[-1], side="right")
+            yield np.minimum(rows, len(self) - 1)
 
-    @staticmethod
-    def loss(network: nn.Module, batch: tuple[Tensor, ...], value_weight: float) -> tuple[Tensor, Tensor]:
-        """Return cross-entropy of the moves plus weighted squared error of the values, and the first alone."""
-        observations, masks, probabilities, values = batch
+    def loss(self, network: nn.Module, rows: NDArray[np.int64], value_weight: float) -> Tensor:
+        """Return cross-entropy of the moves plus weighted squared error of the values, and keep the divergences."""
+        observations, masks, probabilities, values = (
+            torch.from_numpy(array[rows])
+            for array in (self.observations, self.action_masks, self.probabilities, self.values)
+        )
         logits, predicted = network(observations, masks)
+        self.divergences[rows] = self._divergences(logits.detach(), rows)
         entropy = -(probabilities * masked_log_probabilities(logits, masks)).sum(dim=1).mean()
-        error = torch.nn.functional.mse_loss(predicted, values)
-        return entropy + value_weight * error, entropy
+        return entropy + value_weight * torch.nn.functional.mse_loss(predicted, values)

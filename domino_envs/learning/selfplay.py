@@ -327,16 +327,17 @@ class SelfPlayPPO(MaskablePPO):
             return
         buffer = self.rollout_buffer
         assert isinstance(buffer, SelfPlayBuffer)
-        optimizer = self.policy.optimizer
-        total = 0.0
-        for batch in self.targets.batches(buffer.rng, self.target_batches, self.batch_size or 1):
-            loss, entropy = self.targets.loss(self.network, batch, self.vf_coef)
-            optimizer.zero_grad()
+        policy = self.policy
+        assert isinstance(policy, NetworkPolicy)
+        self.logger.record("train/search_divergence", self.targets.mean_divergence)
+        self.logger.record("train/new_search_divergence", self.targets.newest_divergence)
+        for rows in self.targets.draw(buffer.rng, self.target_batches, self.batch_size or 1):
+            with policy.autocast():
+                loss = self.targets.loss(policy.network, rows, self.vf_coef)
+            policy.optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
-            torch.nn.utils.clip_grad_norm_(self.policy.parameters(), self.max_grad_norm)
-            optimizer.step()
-            total += entropy.item()
-        self.logger.record("train/search_cross_entropy", total / max(1, self.target_batches))
+            torch.nn.utils.clip_grad_norm_(policy.parameters(), self.max_grad_norm)
+            policy.optimizer.step()
 
     def _seed_iteration(self, env: DominoVecEnv, buffer: SelfPlayBuffer) -> None:
         iteration = self.num_timesteps // (self.n_steps * self.n_envs)

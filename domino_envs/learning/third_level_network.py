@@ -218,8 +218,10 @@ class ThirdLevelNetwork(LegalMovesNetwork):
         new_cells = torch.stack((own, beside[opens]), dim=1)
         below = torch.stack((tile[opening], self._on_top(table, rows[opening], beside[opens])), dim=1)
         beyond = self._beyond(table, rows[opening], new_cells, new_pips, below, belongs[opening, at])
-        looked = torch.relu(looked.index_add(0, opens, self.beyond_view(beyond)))
-        heard = torch.zeros_like(tiles[rows, 0]).scatter_add(0, which.unsqueeze(1).expand_as(looked), looked)
+        looked = torch.relu(looked.index_add(0, opens, self.beyond_view(beyond).to(looked.dtype)))
+        heard = torch.zeros_like(tiles[rows, 0], dtype=looked.dtype).scatter_add(
+            0, which.unsqueeze(1).expand_as(looked), looked
+        )
         hidden = (
             self.own_tile(tiles[rows, tile])
             + self.neighbours(heard)

@@ -11,6 +11,7 @@ from domino_envs.agents.mate_solver import mate_values
 from domino_envs.agents.positions import random_positions
 from domino_envs.arena.exact import views
 from domino_envs.games import get_game
+from domino_envs.learning.policy import make_network
 from domino_envs.learning.search_targets import SearchTargets
 
 MATE = get_game("mate")
@@ -87,6 +88,38 @@ def test_old_positions_make_room() -> None:
     found.add(*(part[25:50] for part in given), seed=1, judge=indifferent)
     assert len(found) == 30
     assert np.array_equal(found.observations[:20], given[1][30:50])
-    batch = next(found.batches(np.random.default_rng(0), 1, 16))
-    assert [tuple(part.shape) for part in batch] == [(16, MATE.layout.size), (16, 42), (16, 42), (16,)]
-    assert all(isinstance(part, torch.Tensor) for part in batch)
+    assert np.isfinite(found.divergences[:30]).all() and (found.divergences[:30] >= 0).all()
+
+
+def test_what_is_not_known_yet_is_drawn_more_often() -> None:
+    given = tuple(part[:200] for part in decisions(300, seed=8))
+    even, hard = targets(), targets(priority=1.0)
+    counts = []
+    for found in (even, hard):
+        found.add(given[0], given[1], given[2], seed=1, judge=indifferent)
+        found.divergences[:100] = 0.0
+        found.divergences[100:200] = 0.99
+        rows = np.concatenate(list(found.draw(np.random.default_rng(0), 20, 100)))
+        assert len(rows) == 2000 and rows.min() >= 0 and rows.max() < len(found)
+        counts.append((rows >= 100).mean())
+    assert counts[0] == pytest.approx(0.5, abs=0.05)
+    assert counts[1] == pytest.approx(1.0 / 1.01, abs=0.01)
+
+
+def test_learning_a_position_makes_it_known() -> None:
+    states, observations, masks = decisions(64, seed=9)
+    found = targets(priority=0.5)
+    found.add(states, observations, masks, seed=1, judge=indifferent)
+    before = found.newest_divergence
+    choices = masks.sum(axis=1)
+    assert before == found.mean_divergence
+    assert (found.divergences[: len(found)] <= np.log(choices) + 1e-5).all()  # of an even guess from whatever is best
+    torch.manual_seed(0)
+    network = make_network("mate_graph", MATE, {"width": 32, "rounds": 2})
+    optimizer = torch.optim.Adam(network.parameters(), lr=3e-3)
+    for rows in found.draw(np.random.default_rng(1), 60, 64):
+        loss = found.loss(network, rows, value_weight=0.5)
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+    assert found.mean_divergence < 0.7 * before
