@@ -79,18 +79,21 @@ def build(args: Arguments, game: Game) -> SelfPlayPPO:
     rate = args.learning_rate
     scale = POINTS_SCALE if args.reward == "points" else 1.0
     targets = None
-    if args.search_simulations:
+    if args.search_simulations or args.exact:
         if args.guided and game.hidden.size:
             raise ValueError(f"--guided needs a game of perfect information, and {game.name} has hidden tiles")
-        targets = SearchTargets(
-            game,
-            simulations=args.search_simulations,
-            capacity=args.target_capacity or 1,
-            value_scale=scale,
-            guided=bool(args.guided),
-            sharpness=args.target_sharpness,
-            priority=args.target_priority,
-        )
+        with about("exact"):
+            targets = SearchTargets(
+                game,
+                simulations=args.search_simulations or 1,
+                capacity=args.target_capacity or 1,
+                value_scale=scale,
+                guided=bool(args.guided),
+                sharpness=args.target_sharpness,
+                exact=bool(args.exact),
+                regret_weight=args.regret_weight,
+                priority=args.target_priority,
+            )
     return SelfPlayPPO(
         NetworkPolicy,
         env,

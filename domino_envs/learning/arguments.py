@@ -66,7 +66,7 @@ class Arguments:
     batch_size: int | None = None
     """Samples in a minibatch."""
     epochs: int | None = None
-    """Passes over each rollout."""
+    """Passes over each rollout; 0 to learn from searched positions alone."""
     learning_rate: float = 1e-3
     """At the start; falls linearly to a twentieth."""
     gamma: float = 1.0
@@ -97,6 +97,11 @@ class Arguments:
     """Simulations of the searches whose findings are learned beside the policy gradient; 0 for none."""
     guided: bool | None = None
     """Whether the network guides these searches (PUCT, for which a hundred simulations do); else they are UCT."""
+    exact: bool | None = None
+    """Whether a solver takes the place of these searches (Mate): all best moves are learned alike, and only where
+    moves differ."""
+    regret_weight: float = 3.0
+    """Weight of what the policy's moves cost by the solver's values in the loss, with exact."""
     target_sharpness: float = 1.0
     """Power of the visits that are learned."""
     target_priority: float = 0.0
@@ -143,6 +148,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         # A search of Mate nearly always ends with a proof, within a third of a millisecond.
         "search_simulations": 10_000,
         "guided": False,
+        "exact": False,
         "searched": 8192,
         "target_batches": 24,
         "target_capacity": 400_000,
@@ -161,6 +167,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "epochs": 3,
         "search_simulations": 0,
         "guided": True,
+        "exact": False,
         "searched": 512,
         "target_batches": 6,
         "target_capacity": 30_000,
@@ -177,6 +184,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "epochs": 3,
         "search_simulations": 0,
         "guided": False,
+        "exact": False,
         "searched": 256,
         "target_batches": 6,
         "target_capacity": 30_000,
@@ -189,8 +197,8 @@ def problems(args: Arguments) -> Iterator[str]:
     """Yield what is wrong with the arguments, flag by flag."""
     at_least = {
         0: ("seed", "past_selves", "opening", "search_simulations", "searched", "target_batches", "evaluations",
-            "value_weight", "target_priority"),
-        1: ("steps", "lanes", "rollout", "epochs", "snapshot_every", "evaluation_deals", "final_deals", "threads",
+            "value_weight", "target_priority", "regret_weight", "epochs"),
+        1: ("steps", "lanes", "rollout", "snapshot_every", "evaluation_deals", "final_deals", "threads",
             "target_capacity"),
         2: ("batch_size",),
     }  # fmt: skip
@@ -205,6 +213,8 @@ def problems(args: Arguments) -> Iterator[str]:
         value = getattr(args, name)
         if value is not None and not 0.0 < value < float("inf"):
             yield f"{flag(name)} must be above 0, got {value}"
+    if not (args.epochs or ((args.search_simulations or args.exact) and args.target_batches)):
+        yield f"--epochs must be at least 1 where no searched positions are learned, got {args.epochs}"
     if not all(value >= 0.0 for value in args.entropy):
         yield f"--entropy must be two numbers of at least 0, got {args.entropy}"
     for name, size in args.sizes.items():

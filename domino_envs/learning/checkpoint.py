@@ -27,7 +27,7 @@ __all__ = [
     "save_checkpoint",
 ]
 
-FORMAT = 4
+FORMAT = 5
 
 
 class CheckpointError(ValueError):

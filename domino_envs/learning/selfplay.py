@@ -321,8 +321,12 @@ class SelfPlayPPO(MaskablePPO):
         return rng.permutation(free)[:count]
 
     def train(self) -> None:
-        """Update the policy from the rollout, then from the searched positions."""
-        super().train()
+        """Update the policy from the rollout, unless ``n_epochs`` is 0, then from the searched positions."""
+        if self.n_epochs:
+            super().train()
+        else:
+            self.policy.set_training_mode(True)
+            self._update_learning_rate(self.policy.optimizer)
         if self.targets is None:
             return
         buffer = self.rollout_buffer
