@@ -109,11 +109,13 @@ def test_another_seed_gives_another_policy() -> None:
     assert weights(run(seed=1)) != weights(run(seed=2))
 
 
+@pytest.mark.parametrize("exactly", [False, True])
 @pytest.mark.parametrize("when", ["in the iteration", "between two"])
 def test_a_run_that_was_stopped_ends_like_one_that_was_not(
-    when: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    when: str, exactly: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    whole = run(out=Path("whole"))
+    teaching = {"exact": True, "epochs": 0} if exactly else {}
+    whole = run(out=Path("whole"), **teaching)
     prepare = Supervisor._prepare
 
     def stop(self: Supervisor) -> None:
@@ -129,7 +131,7 @@ def test_a_run_that_was_stopped_ends_like_one_that_was_not(
     with monkeypatch.context() as patch:
         patch.setattr(Supervisor, "_prepare", stop)
         patch.setattr(Supervisor, "_on_step", on_step)
-        assert run(out=Path("parts")) is None
+        assert run(out=Path("parts"), **teaching) is None
     plies = 384 if when == "between two" else 512
     assert f"stopped after {plies} plies; go on with: python training/train.py mate --resume --out parts" in (
         capsys.readouterr().out
@@ -160,6 +162,13 @@ def test_minutes_are_a_budget_too() -> None:
     assert card["training"]["plies"] >= 128
     assert " --minutes 0.02 " in card["training"]["command"]
     assert "--steps" not in card["training"]["command"]
+
+
+def test_a_run_without_the_policy_gradient_needs_another_teacher() -> None:
+    with pytest.raises(ValueError, match="--epochs must be at least 1"):
+        run(epochs=0, search_simulations=0)
+    with pytest.raises(ValueError, match="--exact: exact targets are there for mate, not for five_bridges"):
+        run(game="five_bridges", exact=True)
 
 
 def test_starting_from_a_saved_policy() -> None:

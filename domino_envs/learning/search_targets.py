@@ -104,22 +104,19 @@ class SearchTargets:
 
         ``judge`` is the network as it is now: what it does not know yet, and for guided searches.
         """
-        regrets = None
         if self.exact:
-            worth = np.where(action_masks != 0, mate_values(states).astype(np.float32), -np.inf)
-            values = worth.max(axis=1)
-            regrets = np.where(action_masks != 0, values[:, None] - worth, 0.0) * self.value_scale
+            regrets, values = self._solve(states, action_masks)
             kept = regrets.any(axis=1)
-            observations, action_masks, values, regrets = (
-                array[kept] for array in (observations, action_masks, values, regrets)
-            )
-            weights = ((action_masks != 0) & (regrets == 0.0)).astype(np.float32)
+            regrets, values = regrets[kept], values[kept]
+            observations, action_masks = observations[kept], action_masks[kept]
+            weights = (action_masks & (regrets == 0.0)).astype(np.float32)
         else:
             if self.guided:
                 visits, values = self._guided_search(states, seed, judge)
             else:
                 found = search(self.game, states, simulations=self.simulations, seed=seed)
                 visits, values = found.visits, found.root_values
+            regrets = np.zeros((0, self.game.num_actions), dtype=np.float32)
             weights = (visits / visits.max(axis=1, keepdims=True)) ** self.sharpness
         if not len(values):
             return
@@ -128,8 +125,8 @@ class SearchTargets:
         self.action_masks[rows] = action_masks
         self.probabilities[rows] = weights / weights.sum(axis=1, keepdims=True)
         self.values[rows] = values * self.value_scale
-        if regrets is not None:
-            self.regrets[rows] = regrets
+        if self.exact:
+            self.regrets[rows] = regrets * self.value_scale
         divergences = np.concatenate(
             [
                 self._divergences(torch.from_numpy(judge(observations[part], action_masks[part])[0]), rows[part])
@@ -151,6 +148,14 @@ class SearchTargets:
         logs = masked_log_probabilities(logits, torch.from_numpy(self.action_masks[rows]))
         divergences = (torch.xlogy(targets, targets) - targets * logs).sum(dim=1)
         return divergences.clamp_(min=0.0).numpy()
+
+    def _solve(
+        self, states: NDArray[np.void], action_masks: NDArray[np.int8]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return what each move falls short of the best, 0 at illegal ones, ``(n, actions)``, and values ``(n,)``."""
+        worth = mate_values(states).astype(np.float32)
+        values = np.where(action_masks != 0, worth, -np.inf).max(axis=1)
+        return np.where(action_masks != 0, values[:, None] - worth, 0.0).astype(np.float32), values
 
     def _guided_search(
         self, states: NDArray[np.void], seed: int, judge: Judge

@@ -53,6 +53,47 @@ def test_finds_the_best_moves_and_their_values(guided: bool) -> None:
     assert np.median(np.abs(found.values[:count] * 50 - best)) < 1.0
 
 
+def test_exact_targets_are_the_solvers_where_moves_differ() -> None:
+    states, observations, masks = decisions(200, seed=11)
+    found = targets(exact=True)
+    found.add(states, observations, masks, seed=1, judge=indifferent)
+    exact = np.ma.masked_array(mate_values(states).astype(np.float64), mask=masks == 0)
+    differ = exact.max(axis=1) > exact.min(axis=1)
+    best = exact[differ].max(axis=1)
+    count = len(found)
+    assert 0 < count == differ.sum() < len(states)
+    assert np.array_equal(found.observations[:count], observations[differ])
+    assert np.array_equal(found.probabilities[:count] > 0, (exact[differ] == best[:, None]).filled(False))
+    assert found.probabilities[:count].sum(axis=1) == pytest.approx(1.0)
+    assert found.values[:count] * 50 == pytest.approx(best, abs=1e-3)
+    shortfall = (best[:, None] - exact[differ]).filled(0.0)
+    assert found.regrets[:count] * 50 == pytest.approx(shortfall, abs=1e-3)
+
+
+def test_exact_targets_weigh_mistakes_by_what_they_cost() -> None:
+    given = decisions(100, seed=12)
+    plain, weighing = targets(exact=True), targets(exact=True, regret_weight=2.0)
+    torch.manual_seed(0)
+    network = make_network("mate_graph", MATE, {"width": 8, "rounds": 1})  # even between all moves at first
+    losses = []
+    for found in (plain, weighing):
+        found.add(*given, seed=1, judge=indifferent)
+        losses.append(found.loss(network, np.arange(len(found)), value_weight=0.0).item())
+    rows = slice(len(plain))
+    expected = (plain.regrets[rows].sum(axis=1) / plain.action_masks[rows].sum(axis=1)).mean()
+    assert losses[1] - losses[0] == pytest.approx(2.0 * expected, rel=1e-4)
+
+
+def test_exact_targets_need_a_solved_game() -> None:
+    with pytest.raises(ValueError, match="mate, not for domaster"):
+        SearchTargets(get_game("domaster"), simulations=1, capacity=10, value_scale=1.0, exact=True)
+
+
+def test_nothing_is_drawn_where_nothing_was_kept() -> None:
+    found = targets(exact=True)
+    assert list(found.draw(np.random.default_rng(0), 3, 10)) == []
+
+
 def test_sharper_targets_keep_the_order() -> None:
     given = decisions(60, seed=3)
     flat, sharp = targets(simulations=20), targets(simulations=20, sharpness=2.0)
